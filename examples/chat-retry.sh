@@ -166,7 +166,7 @@ holds "another message" test "$second" != "$message"
 run retry "$(printf %s "$second" | cut -c 1-6)" --id "$id"
 exits 0
 run retry nobody --id "$id"
-exits 1
+exits 2
 tells "there is no message nobody"
 
 play agent

@@ -13,6 +13,7 @@ use piton_core::event::{ContextItem, PermissionMode};
 use piton_core::id::Digest;
 use sha2::{Digest as _, Sha256};
 
+pub use self::day::moment;
 use crate::agent::Agent;
 use crate::instructions::{InstructionFile, Instructions, quoted};
 use crate::skills::Skills;

@@ -63,6 +63,7 @@ pub use self::added::{ADDED_DIRECTORIES_MAX, AddedError};
 pub use self::agent::{Agent, LoadError};
 pub use self::ceilings::{Ceilings, Dollars, NoDollars};
 pub use self::commands::Commands;
+pub use self::context::moment;
 pub use self::engine::{EngineParts, engine_to_write};
 pub use self::environment::Environment;
 pub use self::instructions::InstructionNote;

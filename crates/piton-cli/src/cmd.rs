@@ -13,6 +13,7 @@ pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod kill;
+mod letter;
 pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod mcp;

@@ -331,7 +331,7 @@ pub(crate) struct Models {
 }
 
 /// The flags of `piton print`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Print {
     /// The conversation, or the beginning of its id; else the newest one of this workspace
@@ -384,6 +384,12 @@ pub(crate) enum PrintStyle {
 }
 
 impl Print {
+    /// Some turns of a conversation, or all of it, below what is on the screen.
+    pub(crate) fn below(id: String, turns: Option<Turns>) -> Self {
+        let (id, no_pager) = (Some(id), true);
+        Self { id, turns, no_pager, ..Self::default() }
+    }
+
     /// The turns that are wanted; none if all are.
     pub(crate) fn turns(&self) -> Option<Turns> {
         self.last.map(Turns::last).or(self.turns)

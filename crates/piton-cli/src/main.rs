@@ -139,7 +139,7 @@ fn help(output: &mut Output) -> ExitCode {
 fn usage(error: &clap::Error, output: &mut Output) -> ExitCode {
     let text = error.render().to_string();
     if !error.use_stderr() {
-        output.data(&text);
+        output.page_of(&text);
         return Report::ok("done").show(output, Form::Text).into();
     }
     // The flags could not be read, but whoever wants data wants it also now.

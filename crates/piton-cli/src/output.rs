@@ -144,6 +144,14 @@ impl Output {
         self.put(painted.as_str());
     }
 
+    /// Writes text for people: on a terminal in lines that fit.
+    pub(crate) fn page_of(&mut self, text: &str) {
+        match self.page() {
+            Some(page) => self.put(&fold(text, page.columns, 0)),
+            None => self.put(text),
+        }
+    }
+
     /// What data is laid out for, if a person watches it.
     pub(crate) fn page(&self) -> Option<Page> {
         let page = || Page { columns: screen::size(io::stdout()).columns, style: self.style };

@@ -102,6 +102,12 @@ impl Report {
         Self { code, reason, message: message.to_owned(), talk, ..Self::ok("error") }
     }
 
+    /// Somebody is at work on what is meant, as was said: it may work later.
+    pub(crate) fn held(message: &str) -> Self {
+        let (code, reason, talk) = (Code::Transient, Some("held"), vec![message.to_owned()]);
+        Self { code, reason, message: message.to_owned(), talk, ..Self::ok("error") }
+    }
+
     /// What was typed makes no sense to the parser, which has said why.
     pub(crate) fn misuse(message: &str) -> Self {
         let (code, reason) = (Code::Usage, Some("usage"));

@@ -15,7 +15,7 @@ struct Row {
 }
 
 /// The commands, in the order of the help.
-const ROWS: [Row; 25] = [
+const ROWS: [Row; 31] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
     row("fork", "[TURN]", "go on in a fork; with a number, in one in front of that turn", false),
@@ -32,6 +32,7 @@ const ROWS: [Row; 25] = [
         "try the last message again from scratch, or with another model",
         false,
     ),
+    row("edit", "[TEXT]", "change the last message and send that, in a fork", false),
     row("discard", "", "discard the incomplete turn; it stays in the journal, hidden", false),
     row("model", "[MODEL]", "show who answers, or choose", false),
     row("effort", "[LEVEL]", "show how much the model thinks, or choose", false),
@@ -50,6 +51,11 @@ const ROWS: [Row; 25] = [
         false,
     ),
     row("mcp", "[tools]", "show the servers of tools, or what they offer", false),
+    row("print", "[TURNS]", "show the conversation again, or turns of it: 3, 2..4, -1", false),
+    row("attempts", "[TURNS]", "show all attempts of the last message, or of other turns", false),
+    row("rename", "TITLE", "give the conversation another title", false),
+    row("export", "[FILE]", "write the conversation to a file: .md, .html or .jsonl", false),
+    row("archive", "", "put the conversation away; the next message begins another one", false),
     row("status", "", "show the conversation, who answers, and how", false),
     row("diff", "", "show what the conversation changed in files", false),
     row("undo", "[N]", "take the last change of a file back; with a number, change N", false),

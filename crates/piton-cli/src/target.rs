@@ -1,11 +1,15 @@
 //! Which conversation is meant.
 
+use std::sync::Arc;
+
 use piton::Shelf;
 use piton_agent::Settings;
 use piton_core::id::ConversationId;
 use piton_store::{Directory, Filter, Journal, Listed, Page, StoreError};
 
+use crate::output::Output;
 use crate::report::Fault;
+use crate::store;
 
 /// Conversations looked through for a beginning of an id.
 const FOUND_MAX: usize = 1_000;
@@ -13,6 +17,25 @@ const FOUND_MAX: usize = 1_000;
 const NAMED_MAX: usize = 8;
 /// Shortest beginning of an id by which near ones are looked for, in letters.
 const NEAR_LETTERS_MIN: usize = 1;
+
+/// The store, and the conversation in it that is meant: by the beginning of its id, else the newest one of this
+/// workspace. No store is made to find nothing in it.
+pub(crate) async fn find(
+    typed: Option<&str>,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<(Arc<dyn Journal>, ConversationId), Fault> {
+    let nothing = Fault::NoConversation { aside: settings.set_aside() };
+    if !settings.has_database()? && typed.is_none() {
+        return Err(nothing);
+    }
+    let journal = store::open(settings, output)?;
+    let id = match typed {
+        Some(typed) => by_prefix(&*journal, typed, settings).await?,
+        None => newest(&*journal, settings).await?.ok_or(nothing)?,
+    };
+    Ok((journal, id))
+}
 
 /// The conversation with an id that begins so.
 pub(crate) async fn by_prefix(

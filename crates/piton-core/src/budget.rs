@@ -68,7 +68,7 @@ pub(crate) fn part(tokens: u64, percent: u64) -> u64 {
 struct Fixed {
     prompt: u64,
     tools: u64,
-    /// What piton tells with the open turn.
+    /// What piton tells with the open turn, and beside a summary.
     instructions: u64,
     /// What the user said in the open turn.
     message: u64,
@@ -79,8 +79,9 @@ impl Fixed {
         let divisor = state.config.limits.divisor();
         let (prompt, tools) = head_tokens(&state.config);
         let turn = state.open_turn();
-        let told =
-            turn.into_iter().flat_map(|turn| &turn.context).filter_map(|it| it.text.as_deref());
+        let told = turn.into_iter().flat_map(|turn| &turn.context);
+        let told = told.chain(state.overlay.iter().flat_map(|overlay| &overlay.context));
+        let told = told.filter_map(|item| item.text.as_deref());
         let said = turn.into_iter().flat_map(Turn::said).flat_map(|said| &said.parts);
         let told: u64 = told.map(letters).sum();
         let said: u64 = said.filter_map(text_of).map(letters).sum();

@@ -12,6 +12,7 @@ mod reply;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::compacting::nothing_to_sum_up;
 pub use self::envelope::{Envelope, Opened, Sender, Unreadable};
 pub use self::plan::{Leave, Performing, Plan, Then, known, plan, queue_full};
 pub use self::reply::{Reply, always_rules};

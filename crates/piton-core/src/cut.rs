@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::budget::{Budget, letters, measure, part};
-use crate::event::{AnswerPart, Event, TurnEnd, UserPart};
+use crate::event::{AnswerPart, ContextItem, Event, TurnEnd, UserPart};
 use crate::id::{StepId, TurnId};
 use crate::recap::{self, Look};
 use crate::state::{Cut, Said, State, Step, Turn};
@@ -160,19 +160,28 @@ fn last_closed(state: &State) -> TurnId {
     closed.map_or(TurnId(0), |turn| turn.id)
 }
 
-/// Letters that requests no longer carry behind a cut.
+/// Letters that requests no longer carry behind a cut. What was told and counts stays beside the summary.
 fn covered_letters(state: &State, cut: Cut) -> u64 {
-    let old = state.overlay.as_ref().map_or(0, |overlay| letters(&overlay.summary));
+    let old = state.overlay.as_ref().map_or(0, |overlay| {
+        letters(&overlay.summary).saturating_add(told_letters(&overlay.context))
+    });
     let turns = state.turns.iter().filter(|turn| state.is_sent(turn));
     let covered = turns.map(|turn| {
         let steps = turn
             .steps()
             .filter(|step| cut.has_step(turn.id, step.number) && !state.covers(turn, step));
         let steps = steps.map(Size::of_step);
-        let said = turn.said().filter(|_| cut.has_turn(turn.id)).map(Size::of_said);
-        steps.chain(said).fold(Size::default(), Size::plus).letters
+        let whole = cut.has_turn(turn.id);
+        let said = turn.said().filter(|_| whole).map(Size::of_said);
+        let told = if whole { told_letters(&turn.context) } else { 0 };
+        steps.chain(said).fold(Size::default(), Size::plus).letters.saturating_add(told)
     });
-    covered.fold(old, u64::saturating_add)
+    let covered = covered.fold(old, u64::saturating_add);
+    covered.saturating_sub(told_letters(&state.context_within(cut)))
+}
+
+fn told_letters(items: &[ContextItem]) -> u64 {
+    items.iter().filter_map(|item| item.text.as_deref()).map(letters).sum()
 }
 
 /// Whether the request shrinks enough.

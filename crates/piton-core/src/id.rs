@@ -76,6 +76,13 @@ impl ConversationId {
         self.of_worker(CallId { turn: TurnId(0), step: 0, index: 0 })
     }
 
+    /// What a fork of this one names in its place if what they share did not come back from a damaged database.
+    /// Nothing ever has that name, so what is said here later is never taken for the fork's past.
+    #[must_use]
+    pub fn as_lost(&self) -> Self {
+        self.of_worker(CallId { turn: TurnId(0), step: 0, index: 1 })
+    }
+
     /// The conversation that a worker's one belongs to, and the call, as far as its name tells.
     pub fn as_worker(&self) -> Option<(Self, CallId)> {
         let (parent, call) = self.0.rsplit_once(WORKER_MARK)?;
@@ -279,6 +286,7 @@ mod tests {
         assert_eq!(parent.as_worker(), None);
         assert_eq!(parent.of_origin().root(), parent);
         assert!(names.insert(parent.of_origin()));
+        assert!(names.insert(parent.as_lost()));
         for name in ["", "_1-1-0", "a_", "a_1-1", "a_b_c", "a_1-1-x"] {
             assert_eq!(ConversationId::new(name).as_worker(), None, "{name}");
         }

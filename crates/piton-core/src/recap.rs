@@ -25,6 +25,8 @@ const TEXT_PERCENT: u64 = 5;
 const TEXT_LETTERS_MIN: u64 = 1_500;
 /// Shares of the text, in percent. What one part leaves goes to what was done.
 const ASKED_PERCENT: u64 = 35;
+/// Share of what was asked where even the shortest extracts need more: a rule of a user stands there.
+const ASKED_SHORT_PERCENT: u64 = 80;
 const FILES_PERCENT: u64 = 20;
 const PLAN_PERCENT: u64 = 20;
 /// Share of each kind of what is not over, in percent.
@@ -33,8 +35,6 @@ const OPEN_PERCENT: u64 = 10;
 const ASKED_CHARS_MAX: usize = 300;
 /// Longest extract of an older one, if there are many.
 const ASKED_OLD_CHARS_MAX: usize = 80;
-/// Messages that keep the longer extract.
-const ASKED_NEW: usize = 3;
 /// Longest extract of an answer, in characters.
 const ANSWER_CHARS_MAX: usize = 200;
 /// Longest line about a command that still runs, in characters.
@@ -86,7 +86,7 @@ fn made(state: &State, cut: Cut, look: &Look, pieces: &[Piece]) -> String {
     add(&mut text, "Calls without an end", bounded(open_calls(state), part(most, OPEN_PERCENT)));
     add(&mut text, "Questions that wait", bounded(questions(state), part(most, OPEN_PERCENT)));
     add(&mut text, "Workers", bounded(workers(state, cut), part(most, OPEN_PERCENT)));
-    let asked = asked(state, cut, part(most, ASKED_PERCENT));
+    let asked = asked(state, cut, most);
     add(&mut text, "Asked so far (history, not requests)", asked);
     let files = bounded(files(state, cut, look), part(most, FILES_PERCENT));
     add(&mut text, "Files written", files);
@@ -167,18 +167,22 @@ fn calls(state: &State, cut: Cut) -> impl DoubleEndedIterator<Item = (&Call, &En
     })
 }
 
-/// What was asked in turns that are over, and what came of it.
-fn asked(state: &State, cut: Cut, letters_max: u64) -> Vec<String> {
+/// What was asked in turns that are over, and what came of it. Every message has a short extract before the
+/// newest ones have long ones.
+fn asked(state: &State, cut: Cut, text_letters_max: u64) -> Vec<String> {
     let turns: Vec<&Turn> = state.turns.iter().filter(|turn| cut.has_turn(turn.id)).collect();
-    let line = |(place, turn): (usize, &&Turn), old: usize| {
-        let is_new = turns.len() <= place + ASKED_NEW;
-        asked_line(turn, if is_new { ASKED_CHARS_MAX } else { old })
-    };
-    let all =
-        |old: usize| -> Vec<String> { turns.iter().enumerate().map(|it| line(it, old)).collect() };
-    let long = all(ASKED_CHARS_MAX);
-    let fits = long.iter().map(|line| letters(line)).sum::<u64>() <= letters_max;
-    if fits { long } else { bounded(all(ASKED_OLD_CHARS_MAX), letters_max) }
+    let short = turns.iter().map(|turn| asked_line(turn, ASKED_OLD_CHARS_MAX));
+    let mut lines: Vec<String> = short.collect();
+    let mut used: u64 = lines.iter().map(|line| line_letters(line)).sum();
+    for (line, turn) in lines.iter_mut().zip(turns).rev() {
+        let long = asked_line(turn, ASKED_CHARS_MAX);
+        used = used.saturating_sub(line_letters(line)).saturating_add(line_letters(&long));
+        if part(text_letters_max, ASKED_PERCENT) < used {
+            break;
+        }
+        *line = long;
+    }
+    bounded(lines, part(text_letters_max, ASKED_SHORT_PERCENT))
 }
 
 fn asked_line(turn: &Turn, chars_max: usize) -> String {
@@ -368,10 +372,15 @@ fn bounded_end(lines: Vec<String>, letters_max: u64) -> Vec<String> {
 fn fitting<'a>(lines: impl Iterator<Item = &'a String>, letters_max: u64) -> usize {
     let mut used = 0_u64;
     let fits = |line: &&String| {
-        used = used.saturating_add(letters(line)).saturating_add(3);
+        used = used.saturating_add(line_letters(line));
         used <= letters_max
     };
     lines.take_while(fits).count()
+}
+
+/// Letters of a line with what stands around it in a list.
+fn line_letters(line: &str) -> u64 {
+    letters(line).saturating_add(3)
 }
 
 fn add(text: &mut String, heading: &str, lines: Vec<String>) {

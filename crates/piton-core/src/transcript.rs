@@ -83,7 +83,9 @@ impl From<&State> for Transcript {
         let mut messages = Vec::new();
         let mut settled = Settled { past: state.past, ..Settled::default() };
         if let Some(overlay) = &state.overlay {
-            messages.push(note(&format!("{SUMMARY_HEADING}\n\n{}", overlay.summary)));
+            let summary = UserPart::text(format!("{SUMMARY_HEADING}\n\n{}", overlay.summary));
+            let told = context::part(&overlay.context);
+            messages.push(Message::User(std::iter::once(summary).chain(told).collect()));
         }
         for turn in &state.turns {
             settled = settled.with(&messages, 0);
@@ -148,6 +150,12 @@ impl Transcript {
     /// Most tokens of its answer; 0 leaves it to the provider. Never more than the window has room for.
     pub fn answer_tokens_max(&self) -> u32 {
         self.answer.tokens_max()
+    }
+
+    /// Most tokens of an answer that the window has room for, where it is known. A format that must name a
+    /// number, also where nobody said one, names no larger one.
+    pub fn answer_tokens_left(&self) -> Option<u32> {
+        self.answer.left()
     }
 
     /// What a person set for that; 0 is nothing.

@@ -1,12 +1,10 @@
 //! Rollout files of Codex, and single items as `OpenAI`'s Responses take them.
 
-use std::sync::Arc;
-
 use piton_core::event::ModelRef;
 use piton_core::history::{PastPart, PastResult};
 use serde_json::Value;
 
-use crate::arguments;
+use crate::arguments::{self, Arguments};
 use crate::blocks::{self, Blocks, words_of};
 use crate::fields::{at, items, moment, owned, text};
 use crate::lines;
@@ -144,7 +142,7 @@ fn reasoning_in(item: &Value) -> String {
 
 fn call(
     item: &Value,
-    (id, arguments): (Option<String>, Arc<str>),
+    (id, arguments): (Option<String>, Arguments),
     stand: Stand,
     model: Option<&ModelRef>,
     story: &mut Story,

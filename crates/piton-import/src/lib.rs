@@ -38,4 +38,4 @@ pub use self::error::ImportError;
 pub use self::lines::{FILE_BYTES_MAX, LINE_BYTES_MAX};
 pub use self::place::{Candidate, Homes, candidates, candidates_below, digests};
 pub use self::recognise::Format;
-pub use self::session::{Found, read};
+pub use self::session::{Found, read, read_bytes};

@@ -7,6 +7,8 @@ use piton_core::event::{ImportRemark, ModelRef};
 use piton_core::history::{PastPart, PastResult};
 use piton_core::id::Timestamp;
 
+use crate::arguments::Arguments;
+
 /// What a file says.
 #[derive(Debug, Default)]
 pub(crate) struct Story {
@@ -67,7 +69,7 @@ pub(crate) enum Piece {
     Call {
         id: Option<String>,
         tool: String,
-        arguments: Arc<str>,
+        arguments: Arguments,
         line: u64,
     },
 }

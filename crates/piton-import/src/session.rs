@@ -54,7 +54,35 @@ pub fn read(path: &Path, session: Option<&str>) -> Result<Vec<Found>, ImportErro
     if format == Format::OpencodeTree {
         original = opencode::tree(path, &original).map_err(failed)?;
     }
-    let found = of_bytes(path, format, original)?;
+    one(path, of_bytes(path, format, original)?, session)
+}
+
+/// Reads the session in bytes that came without a file; `name` is what they are called. A session that lies in
+/// several files, or in a database, has to be read from there.
+pub fn read_bytes(
+    name: &Path,
+    original: Vec<u8>,
+    session: Option<&str>,
+) -> Result<Vec<Found>, ImportError> {
+    if lines::without_mark(&original).trim_ascii().is_empty() {
+        return Err(ImportError::Empty { path: name.to_owned() });
+    }
+    let bytes = original.len() as u64;
+    if FILE_BYTES_MAX < bytes {
+        return Err(ImportError::TooLarge { path: name.to_owned(), bytes });
+    }
+    match recognise(&original) {
+        None => Err(ImportError::UnknownFormat { path: name.to_owned() }),
+        Some(Format::OpencodeDatabase | Format::OpencodeTree) => {
+            let source = io::Error::other("a session of opencode is read from its own place");
+            Err(ImportError::Unreadable { path: name.to_owned(), source })
+        }
+        Some(format) => one(name, of_bytes(name, format, original)?, session),
+    }
+}
+
+/// The session of a file, if it is the one that is wanted.
+fn one(path: &Path, found: Found, session: Option<&str>) -> Result<Vec<Found>, ImportError> {
     match session {
         Some(wanted) if found.history.source.session.as_deref() != Some(wanted) => {
             Err(ImportError::NoSession { path: path.to_owned(), session: wanted.to_owned() })

@@ -12,6 +12,7 @@ use piton_core::history::{
     Speaker,
 };
 
+use crate::arguments::{Arguments, raw};
 use crate::record::{Joins, Piece, Record, Stand, Story, What};
 
 /// Longest text of one record, in bytes. Six times as much, the most that JSON makes of it, fits into an
@@ -234,7 +235,8 @@ impl Loom<'_> {
                     parts.push(PastAnswerPart::Reasoning(bounded(text, room, stand, self.story)));
                 }
                 Piece::Text(_) | Piece::Reasoning(_) => {}
-                Piece::Call { id, tool, arguments, .. } => {
+                Piece::Call { id, tool, arguments, line } => {
+                    let Arguments { text: arguments, is_mended } = arguments;
                     let paired = pairs.get_mut(*calls).map(std::mem::take).unwrap_or_default();
                     *calls += 1;
                     if tool.trim().is_empty() {
@@ -242,8 +244,13 @@ impl Loom<'_> {
                         self.story.remark("call_without_name", stand, text.trim());
                         continue;
                     }
+                    if is_mended {
+                        let line = if line == 0 { stand.line } else { line };
+                        let text = format!("{tool} {arguments}");
+                        self.story.remark("mended_arguments", Stand::line(line), &text);
+                    }
                     let arguments = if room < arguments.len() {
-                        crate::arguments::raw(&bounded(arguments, room / 2, stand, self.story))
+                        raw(&bounded(arguments, room / 2, stand, self.story)).text
                     } else {
                         arguments
                     };

@@ -9,7 +9,10 @@ mod clean;
 mod held;
 mod inline;
 
-pub(crate) use self::block::{Block, Memory, blocks};
+use std::sync::Arc;
+
+pub(crate) use self::block::Memory;
+use self::block::{Block, Frozen, blocks, blocks_from};
 
 use self::held::{bounded, closed, held};
 use crate::part::Part;
@@ -36,25 +39,22 @@ pub(crate) struct Coming<'a> {
 }
 
 /// Its frozen elements, which depend on the journal only, and the HTML of what stands behind them.
-pub(crate) fn coming(id: &str, text: &Coming<'_>, memory: &mut Memory) -> (Vec<Part>, String) {
-    let durable = blocks(text.durable, memory);
-    let whole = durable.len().saturating_sub(1);
-    let begun = durable.last().map_or(0, Block::kids_frozen);
-    let named = |at: usize| format!("{id}-b{at}");
-    let frozen = durable.iter().take(whole).enumerate();
-    let mut frozen: Vec<Part> = frozen.map(|(at, block)| block.part(&named(at))).collect();
-    let mut part_of_last = durable.last().filter(|_| 0 < begun).cloned();
-    if let Some(last) = &mut part_of_last {
-        last.keep_kids(begun);
-        frozen.push(last.part(&named(whole)));
-    }
+pub(crate) fn coming(id: &str, text: &Coming<'_>, memory: &mut Memory) -> (Vec<Arc<Part>>, String) {
+    let known = memory.frozen.take().filter(|frozen| frozen.durable == text.durable);
+    let frozen = known.unwrap_or_else(|| freeze(id, text.durable, memory));
     let shown = if text.is_open { closed(held(bounded(text.now))) } else { text.now.into() };
-    let now = blocks(&shown, memory);
-    let skipped = if text.is_new_try { 0 } else { whole };
-    let mut tail: Vec<Block> = now.into_iter().skip(skipped).collect();
-    let goes_on = !text.is_new_try && part_of_last.is_some();
-    if let Some(first) = tail.first_mut().filter(|_| goes_on) {
-        first.drop_kids(begun);
+    // Only the block that grows is read again, unless a definition may change what stands before it.
+    let has_definitions = text.now.contains("]:");
+    let from_there = shown.get(frozen.start..).filter(|_| !has_definitions && !text.is_new_try);
+    let tail = if let Some(rest) = from_there {
+        blocks_from(rest, frozen.whole, memory)
+    } else {
+        let skipped = if text.is_new_try { 0 } else { frozen.whole };
+        blocks_from(&shown, 0, memory).into_iter().skip(skipped).collect()
+    };
+    let mut tail: Vec<Block> = tail.into_iter().map(|(_, block)| block).collect();
+    if let Some(first) = tail.first_mut().filter(|_| 0 < frozen.begun && !text.is_new_try) {
+        first.drop_kids(frozen.begun);
     }
     tail.retain(|block| !block.is_empty());
     if text.is_open
@@ -62,7 +62,24 @@ pub(crate) fn coming(id: &str, text: &Coming<'_>, memory: &mut Memory) -> (Vec<P
     {
         last.push(CARET);
     }
-    (frozen, tail.iter().map(Block::html).collect())
+    let parts = frozen.parts.clone();
+    memory.frozen = Some(frozen);
+    (parts, tail.iter().map(Block::html).collect())
+}
+
+/// What of a text is not changed by anything that may come.
+fn freeze(id: &str, durable: &str, memory: &mut Memory) -> Frozen {
+    let mut blocks = blocks_from(durable, 0, memory);
+    let last = blocks.pop();
+    let named = |at: usize| format!("{id}-b{at}");
+    let parts = blocks.iter().enumerate().map(|(at, (_, block))| block.part(&named(at)));
+    let mut parts: Vec<_> = parts.map(Arc::new).collect();
+    let (start, begun) = last.as_ref().map_or((0, 0), |(start, last)| (*start, last.kids_frozen()));
+    if let Some((_, mut last)) = last.filter(|_| 0 < begun) {
+        last.keep_kids(begun);
+        parts.push(Arc::new(last.part(&named(blocks.len()))));
+    }
+    Frozen { durable: durable.to_owned(), parts, whole: blocks.len(), begun, start }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A request to the model, and what came of it: reasoning, text, calls and their questions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use maud::html;
 use piton_core::id::{CallId, TurnId};
@@ -80,7 +81,7 @@ fn answered(scene: &Scene<'_>, turn: TurnId, step: &StepView, memo: &mut Memo) -
                 let id = numbered('t', &mut texts);
                 let mut fresh = Memory::default();
                 let memory = if texts == 1 { &mut memo.text } else { &mut fresh };
-                let blocks = markdown::whole(&id, text, memory);
+                let blocks = markdown::whole(&id, text, memory).into_iter().map(Arc::new).collect();
                 parts.push(text_group(&id, true, false).kids(vec![frozen(&id, false, blocks)]));
             }
             PartView::Call { call } => {
@@ -156,8 +157,10 @@ fn text_group(id: &str, is_shown: bool, is_busy: bool) -> Group {
 }
 
 /// The blocks that nothing changes any more. They are hidden while a new try says something else.
-fn frozen(id: &str, is_hidden: bool, blocks: Vec<Part>) -> Part {
-    Group::new("div", format!("{id}-f"), " class=\"blocks\"").flag("hidden", is_hidden).kids(blocks)
+fn frozen(id: &str, is_hidden: bool, blocks: Vec<Arc<Part>>) -> Part {
+    Group::new("div", format!("{id}-f"), " class=\"blocks\"")
+        .flag("hidden", is_hidden)
+        .shared(blocks)
 }
 
 fn thought(id: &str, text: &str, summary: &str) -> Part {

@@ -25,8 +25,9 @@ pub(crate) async fn serve(shared: &Shared, listener: TcpListener, router: Router
         let accepted = tokio::select! {
             biased;
             () = shared.stop.cancelled() => break,
-            accepted = listener.accept() => accepted,
+            // Before the next one is accepted: what has ended is let go of.
             Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
         };
         let stream = match accepted {
             Ok((stream, _)) => stream,

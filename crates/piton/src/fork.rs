@@ -18,7 +18,7 @@ use piton_store::{
 };
 
 pub use self::at::ForkAt;
-pub use self::detach::{attached, detach};
+pub use self::detach::{attached, detach, forks};
 pub use self::error::ForkError;
 use self::place::Found;
 use crate::conversation::Conversation;

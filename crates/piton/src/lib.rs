@@ -58,6 +58,7 @@ mod toolbox;
 mod control;
 mod delegate;
 mod error;
+mod look_back;
 mod parts;
 mod read_output;
 mod recall;

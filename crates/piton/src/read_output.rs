@@ -9,10 +9,10 @@ use piton_core::event::{ArgumentRole, BlobRef, EffectClass, ToolSpec};
 use piton_core::id::{CallId, ConversationId};
 use piton_core::state::{Progress, State};
 use piton_store::Journal;
-use piton_tools::{Finished, Job, OUTPUT_BYTES_MAX, Refusal, Tool, parse_arguments};
+use piton_tools::{Finished, Job, OUTPUT_BYTES_MAX, Refusal, Tool};
 use serde::Deserialize;
 
-use crate::reader;
+use crate::{look_back, reader};
 
 /// The name of the tool.
 pub(crate) const READ_OUTPUT: &str = "read_output";
@@ -84,17 +84,8 @@ impl Tool for ReadOutput {
     }
 
     async fn run(&self, job: Job) -> Finished {
-        let wanted: Wanted = match parse_arguments(SCHEMA, &job.arguments) {
-            Ok(wanted) => wanted,
-            Err(refusal) => return refusal.into(),
-        };
-        tokio::select! {
-            biased;
-            () = job.cancel.cancelled() => Finished::cancelled("stopped before it was finished"),
-            read = self.read(&job.site.conversation, &wanted) => {
-                read.map_or_else(Finished::from, Finished::ok)
-            }
-        }
+        let look = async |wanted: Wanted| self.read(&job.site.conversation, &wanted).await;
+        look_back::run(SCHEMA, &job, look).await
     }
 }
 

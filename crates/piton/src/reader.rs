@@ -108,7 +108,7 @@ pub async fn each_with_shared(
 pub struct Lineage {
     /// The conversations, each with its last entry that counts; the one that was asked for is the last.
     pub stretches: Vec<ForkOrigin>,
-    /// One that is not there any more; what was said in it and before it is missing.
+    /// One that is not there any more, or ends before it was cut; what was said in it and before it is missing.
     pub gone: Option<ConversationId>,
 }
 
@@ -126,6 +126,10 @@ pub async fn lineage(
                 most: FORKS_MAX,
             });
         }
+        if is_short(journal, &here).await? {
+            lineage.gone = Some(here.conversation);
+            break;
+        }
         place = match origin_of(journal, &here.conversation).await {
             Err(StoreError::UnknownConversation(_)) if !lineage.stretches.is_empty() => {
                 lineage.gone = Some(here.conversation);
@@ -139,6 +143,16 @@ pub async fn lineage(
     }
     lineage.stretches.reverse();
     Ok(lineage)
+}
+
+/// Whether a conversation ends before the place where another one was cut from it: it came back from a damaged
+/// database without its end. What it says is not what they share then.
+async fn is_short(journal: &dyn Journal, cut: &ForkOrigin) -> Result<bool, StoreError> {
+    if cut.through == Seq(u64::MAX) {
+        return Ok(false);
+    }
+    let listed = journal.status(&cut.conversation).await?;
+    Ok(listed.is_some_and(|listed| listed.end < cut.through))
 }
 
 /// Some records, and what follows them.
@@ -359,7 +373,7 @@ async fn shared(
     let place = at_hand(journal, conversation, origin.clone()).await?;
     match Box::pin(cut(journal, conversation, place)).await {
         Ok(cut) => Ok(Some(begun(cut, opened))),
-        // What it was cut from is gone; its own entries still mean something.
+        // What it was cut from is gone, or its end is; its own entries still mean something.
         Err(StoreError::UnknownConversation(_)) => Ok(Some(State::orphaned())),
         Err(error) => Err(error),
     }
@@ -370,8 +384,12 @@ async fn shared(
 async fn cut(
     journal: &dyn Journal,
     fork: &ConversationId,
-    ForkOrigin { conversation, through }: ForkOrigin,
+    place: ForkOrigin,
 ) -> Result<State, StoreError> {
+    if is_short(journal, &place).await? {
+        return Err(StoreError::UnknownConversation(place.conversation));
+    }
+    let ForkOrigin { conversation, through } = place;
     let Lineage { mut stretches, gone } = lineage(journal, &conversation).await?;
     if FORKS_MAX < stretches.len() {
         return Err(StoreError::ForksTooDeep { conversation: fork.clone(), most: FORKS_MAX });

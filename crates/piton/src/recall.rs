@@ -11,10 +11,10 @@ use piton_core::id::{CallId, ConversationId};
 use piton_core::recall::{self, Kind, PLACES_MAX, Query, RECALL};
 use piton_core::state::State;
 use piton_store::Journal;
-use piton_tools::{Finished, Job, Refusal, Tool, parse_arguments};
+use piton_tools::{Finished, Job, Refusal, Tool};
 use serde::Deserialize;
 
-use crate::reader;
+use crate::{look_back, reader};
 
 const SCHEMA: &str = r#"{
     "type": "object",
@@ -130,16 +130,7 @@ impl Tool for Recall {
     }
 
     async fn run(&self, job: Job) -> Finished {
-        let wanted: Wanted = match parse_arguments(SCHEMA, &job.arguments) {
-            Ok(wanted) => wanted,
-            Err(refusal) => return refusal.into(),
-        };
-        tokio::select! {
-            biased;
-            () = job.cancel.cancelled() => Finished::cancelled("stopped before it was finished"),
-            looked = self.look(&job.site.conversation, &wanted) => {
-                looked.map_or_else(Finished::from, Finished::ok)
-            }
-        }
+        let look = async |wanted: Wanted| self.look(&job.site.conversation, &wanted).await;
+        look_back::run(SCHEMA, &job, look).await
     }
 }

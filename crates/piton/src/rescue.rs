@@ -3,6 +3,8 @@
 //! A conversation whose end may be missing never goes on by itself: its open turn is broken off, and every
 //! call of it that has not ended is in doubt, also one whose start is not there.
 
+use std::collections::BTreeMap;
+
 use piton_core::event::{BreakReason, EffectClass, Entry, Event, Handle};
 use piton_core::id::{ConversationId, Seq, Timestamp};
 use piton_core::state::{Progress, State, Turn};
@@ -11,6 +13,7 @@ use piton_store::{
     StoreError,
 };
 
+use crate::fork::{Fork, forks};
 use crate::log::{record, status_row};
 use crate::reader;
 
@@ -53,6 +56,36 @@ pub fn refers_to(record: &Record) -> Vec<ConversationId> {
     origin.into_iter().chain(parent.map(|parent| parent.conversation)).collect()
 }
 
+/// The conversation that a fork was cut from, and the last entry that they share, by its first entry.
+pub fn cut_from(record: &Record) -> Option<(ConversationId, Seq)> {
+    let Event::ConversationOpened { origin, .. } = reader::entry(record).event else { return None };
+    origin.map(|cut| (cut.conversation, cut.through))
+}
+
+/// A first entry of a fork that does not get back what it shares: it names nobody any more, so that what is said
+/// later where it was cut from is not taken for its past.
+#[must_use]
+pub fn without_shared(record: Record) -> Record {
+    let mut entry = reader::entry(&record);
+    if let Event::ConversationOpened { origin: Some(origin), .. } = &mut entry.event {
+        origin.conversation = origin.conversation.as_lost();
+    }
+    let NewRecord { at, format, body } = self::record(&entry);
+    Record { at, format, body, ..record }
+}
+
+/// Conversations that are not there, each with the last entry that a fork which is there shares with it.
+pub async fn missed(journal: &dyn Journal) -> Result<BTreeMap<ConversationId, Seq>, StoreError> {
+    let mut missed = BTreeMap::new();
+    for Fork { origin, .. } in forks(journal).await? {
+        if journal.status(&origin.conversation).await?.is_none() {
+            let through = missed.entry(origin.conversation).or_default();
+            *through = origin.through.max(*through);
+        }
+    }
+    Ok(missed)
+}
+
 /// Writes a conversation that was found in a damaged database, in one commit. `whole` says that its end is
 /// there for certain. Those that it was cut from have to be there first, or are gone.
 pub async fn restore(
@@ -83,7 +116,9 @@ pub async fn restore(
     }
     let mut kept: Vec<NewRecord> = records.into_iter().map(as_new).collect();
     let entries = kept.len();
-    if !whole {
+    // A copy of what a fork shares never goes on, and must not become longer.
+    let is_copy = conversation.as_worker().is_some_and(|(of, _)| of.of_origin() == *conversation);
+    if !whole && !is_copy {
         for event in doubts(&state) {
             let entry = Entry { seq: state.end.next(), at, event };
             state.apply(&entry);

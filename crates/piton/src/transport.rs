@@ -102,8 +102,9 @@ impl HttpModel {
     fn ask_for(&self, transcript: &Transcript) -> Ask {
         let mut ask = self.ask.clone();
         ask.effort = Effort::of(transcript.effort()).or(ask.effort);
-        ask.max_tokens =
-            Some(transcript.answer_tokens_max()).filter(|most| *most != 0).or(ask.max_tokens);
+        let set = Some(transcript.answer_tokens_max()).filter(|most| *most != 0);
+        let left = transcript.answer_tokens_left().unwrap_or(u32::MAX);
+        ask.max_tokens = set.or(ask.max_tokens).map(|most| most.min(left));
         if let Some(conversation) = transcript.conversation() {
             ask.cache_key = conversation.to_string();
         }

@@ -30,7 +30,7 @@ use crate::render::paint::Painted;
 use crate::render::question::{laid_out, shown};
 use crate::render::tool::{kept_answer, said};
 use crate::report::{Fault, Report};
-use crate::{store, target};
+use crate::target;
 
 /// Shows the questions, or answers the first of them.
 pub(crate) async fn run(
@@ -38,15 +38,7 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let nothing = Fault::NoConversation { aside: settings.set_aside() };
-    if !settings.has_database()? && answer.id.is_none() {
-        return Err(nothing);
-    }
-    let journal = store::open(settings, output)?;
-    let id = match &answer.id {
-        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
-    };
+    let (journal, id) = target::find(answer.id.as_deref(), settings, output).await?;
     let engine = engine_to_write(journal, settings)?;
     if answer.word.is_none() && answer.text.is_none() && !answer.decline {
         return show(&engine, &id, answer, settings, output).await;

@@ -6,6 +6,7 @@ mod branch;
 mod choose;
 mod complete;
 mod directories;
+mod keep;
 mod limit;
 mod look;
 mod past;
@@ -42,7 +43,7 @@ use crate::terminal::Terminal;
 /// How often it is shown that a side question is being answered.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
 
-/// How long another process has to take a change of a message that waits.
+/// How long another process has to take a change: of a message that waits, or by a summary.
 const CHANGE_WAIT: Duration = Duration::from_secs(10);
 /// What is said of a conversation that has no messages.
 const NOTHING_TO_SUM_UP: &str = "This conversation has not begun: there is nothing to sum up.";
@@ -58,6 +59,8 @@ struct Sitting {
     overrides: Overrides,
     /// None until the first message begins one.
     conversation: Option<ConversationId>,
+    /// What the next line begins with.
+    begun: Option<String>,
     /// What goes along with the next message.
     attached: Vec<Attached>,
 }
@@ -82,13 +85,15 @@ pub(crate) async fn run(
     let (form, beside) = (Form::Text, Some(Beside::default()));
     let mut stage = Stage { output, signals, terminal, form, conversation: None, beside };
     settings.make_home()?;
-    let mut sitting = Sitting { agent, overrides, conversation: None, attached: Vec::new() };
+    let (conversation, begun, attached) = (None, None, Vec::new());
+    let mut sitting = Sitting { agent, overrides, conversation, begun, attached };
     let is_known = flags.go_on || flags.id.is_some();
     sitting.greet(is_known, &mut stage);
     sitting.pick_up(flags, &mut stage).await?;
     let mut prompt = Prompt::new(settings)?;
     loop {
-        let begun = stage.beside.as_mut().map(|beside| beside.typing.take_text());
+        let typed = stage.beside.as_mut().map(|beside| beside.typing.take_text());
+        let begun = sitting.begun.take().or(typed);
         match prompt.line(&begun.unwrap_or_default(), &mut stage).await? {
             Read::Line(line) if line.is_empty() => {}
             Read::Line(line) => {
@@ -135,6 +140,13 @@ impl Sitting {
         }
     }
 
+    // K41
+    fn begin_another(&mut self, stage: &mut Stage<'_>) {
+        (self.conversation, stage.conversation) = (None, None);
+        self.drop_attached(stage);
+        stage.output.talk("The next message begins a conversation.");
+    }
+
     /// Does what a line says. What goes wrong is told, and the chat goes on.
     async fn obey(&mut self, line: &str, stage: &mut Stage<'_>) -> ControlFlow<()> {
         let customs = custom_commands::all(self.settings());
@@ -166,17 +178,13 @@ impl Sitting {
         stage: &mut Stage<'_>,
     ) -> Result<ControlFlow<()>, Fault> {
         match name {
-            "new" => {
-                // K41
-                (self.conversation, stage.conversation) = (None, None);
-                self.drop_attached(stage);
-                stage.output.talk("The next message begins a conversation.");
-            }
+            "new" => self.begin_another(stage),
             "resume" => self.resume(&words, stage).await?,
             "fork" => self.fork(&words, stage).await?,
             "rewind" => self.rewind(&words, stage).await?,
             "continue" => self.say(None, Wish::Continue, stage).await?,
             "retry" => self.retry(&words, stage).await?,
+            "edit" => self.edit(&words, stage).await?,
             "discard" => self.say(None, Wish::Discard, stage).await?,
             "model" => self.choose_model(&words, stage).await?,
             "effort" => self.choose_effort(&words, stage).await?,
@@ -185,6 +193,10 @@ impl Sitting {
             "permissions" => self.rules(&words, stage).await?,
             "dirs" => self.directories(&words, stage).await?,
             "mcp" => self.servers(&words, stage).await?,
+            "print" | "attempts" => self.print(name, &words, stage).await?,
+            "rename" => self.rename(words, stage).await?,
+            "export" => self.export(&words, stage).await?,
+            "archive" => self.archive(stage).await?,
             "status" => self.status(stage).await?,
             "diff" => self.difference(stage).await?,
             "undo" => self.undo(&words, stage).await?,
@@ -322,7 +334,8 @@ impl Sitting {
         let focus = Some(words).filter(|words| !words.is_empty());
         let (agent, journal) = (self.agent.clone(), self.journal(stage)?);
         let errand = compact::Errand { agent, journal, id, focus };
-        errand.perform(&mut stage.signals, stage.output).await
+        errand.perform(CHANGE_WAIT, stage).await?.tell(stage.output);
+        Ok(())
     }
 
     async fn uncompact(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
@@ -331,7 +344,10 @@ impl Sitting {
             return Ok(());
         };
         let journal = self.journal(stage)?;
-        compact::take_off(journal, &id, self.settings(), stage.output).await
+        let (what, wait) = ((journal, &id), CHANGE_WAIT);
+        let done = compact::take_off(what, wait, self.settings(), stage.output).await?;
+        done.tell(stage.output);
+        Ok(())
     }
 
     async fn queue(&mut self, words: String, stage: &mut Stage<'_>) -> Result<(), Fault> {

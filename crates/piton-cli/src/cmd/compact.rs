@@ -4,21 +4,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::{Command, CommandError, Engine, Envelope, Toolbox, Work, reader};
+use piton::{
+    Accepted, Command, CommandError, Conversation, Engine, Envelope, Toolbox, Verdict, Work, reader,
+};
 use piton_agent::{
     Agent, AgentProfiles, Catalogue, EngineParts, Overrides, Settings, engine_to_write,
 };
+use piton_core::command::nothing_to_sum_up;
 use piton_core::id::{CommandId, ConversationId};
 use piton_core::tokens::Tokens;
 use piton_core::view::{Covered, View};
-use piton_store::Journal;
+use piton_store::{Holder, Journal};
 
+use super::letter;
+use super::query::beside;
+use super::query::stage::Stage;
 use crate::flags::{Compact, Uncompact};
-use crate::output::Output;
+use crate::output::{Form, Output};
 use crate::render::room;
 use crate::report::{Fault, LetterFault, Report, holding};
 use crate::signals::{Push, Signals};
-use crate::{store, target};
+use crate::target;
 
 /// How often it is shown that the model is waited for.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
@@ -34,12 +40,13 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let (journal, id) = meant(flags.id.as_deref(), settings, output).await?;
+    let (journal, id) = target::find(flags.id.as_deref(), settings, output).await?;
     let agent = Arc::new(Agent::load(settings.clone())?);
-    let mut signals = Signals::listen()?;
+    let signals = Signals::listen()?;
     let errand = Errand { agent, journal, id: id.clone(), focus: flags.focus.clone() };
-    errand.perform(&mut signals, output).await?;
-    Ok(Report::ok("done").kept_in(id))
+    let (form, terminal, beside) = (Form::Text, None, None);
+    let mut stage = Stage { output, signals, terminal, form, conversation: None, beside };
+    Ok(errand.perform(seconds(flags.wait), &mut stage).await?.kept_in(id))
 }
 
 /// Takes the summary off.
@@ -48,39 +55,30 @@ pub(crate) async fn undo(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let (journal, id) = meant(flags.id.as_deref(), settings, output).await?;
-    take_off(journal, &id, settings, output).await?;
-    Ok(Report::ok("done").kept_in(id))
+    let (journal, id) = target::find(flags.id.as_deref(), settings, output).await?;
+    Ok(take_off((journal, &id), seconds(flags.wait), settings, output).await?.kept_in(id))
 }
 
-async fn meant(
-    typed: Option<&str>,
-    settings: &Settings,
-    output: &mut Output,
-) -> Result<(Arc<dyn Journal>, ConversationId), Fault> {
-    let nothing = Fault::NoConversation { aside: settings.set_aside() };
-    if !settings.has_database()? && typed.is_none() {
-        return Err(nothing);
-    }
-    let journal: Arc<dyn Journal> = store::open(settings, output)?;
-    let id = match typed {
-        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
-    };
-    Ok((journal, id))
+/// Longer than anybody waits; a clock has an end.
+fn seconds(typed: u64) -> Duration {
+    Duration::from_secs(typed.min(u32::MAX.into()))
 }
 
 /// Takes the summary off a conversation.
 pub(super) async fn take_off(
-    journal: Arc<dyn Journal>,
-    id: &ConversationId,
+    (journal, id): (Arc<dyn Journal>, &ConversationId),
+    wait: Duration,
     settings: &Settings,
     output: &mut Output,
-) -> Result<(), Fault> {
+) -> Result<Report, Fault> {
+    if reader::state(&*journal, id).await?.overlay.is_none() {
+        return Ok(Report::nothing("No summary lies over this conversation."));
+    }
     let engine = engine_to_write(journal.clone(), settings)?;
-    let work = engine.conversation(id).start(named(Command::Uncompact)).await;
+    let conversation = engine.conversation(id);
+    let work = conversation.start(named(Command::Uncompact)).await;
     let work = work.map_err(|error| fault(error, NOT_UNDONE, id))?;
-    work.rest().await?;
+    taken(&work, &conversation, &*journal, (NOT_UNDONE, wait)).await?;
     engine.shutdown(Duration::ZERO).await;
     let Tokens { expected, trigger, .. } = Tokens::from(&reader::state(&*journal, id).await?);
     output.talk(&format!(
@@ -94,7 +92,7 @@ pub(super) async fn take_off(
             room::grouped(trigger)
         ));
     }
-    Ok(())
+    Ok(Report::ok("done"))
 }
 
 /// A conversation that is to be summed up.
@@ -107,37 +105,44 @@ pub(super) struct Errand {
 }
 
 impl Errand {
-    /// Sums up, and says what came of it.
+    /// Sums up, and says what came of it. Another process that works on the conversation is given so much time
+    /// to take it over.
     pub(super) async fn perform(
         self,
-        signals: &mut Signals,
-        output: &mut Output,
-    ) -> Result<(), Fault> {
+        wait: Duration,
+        stage: &mut Stage<'_>,
+    ) -> Result<Report, Fault> {
         let before = reader::state(&*self.journal, &self.id).await?;
+        if let Some(why) = nothing_to_sum_up(&before, self.focus.as_deref()) {
+            return Ok(Report::nothing(&format!("Nothing is summed up: {why}.")));
+        }
         let tokens = Tokens::from(&before).expected;
         let before = View::from(&before).covered;
         let engine = self.engine()?;
+        let conversation = engine.conversation(&self.id);
         let command = Command::Compact { focus: self.focus.clone() };
-        let work = engine.conversation(&self.id).start(named(command)).await;
+        let work = conversation.start(named(command)).await;
         let work = work.map_err(|error| fault(error, NOT_DONE, &self.id))?;
-        if matches!(work.accepted(), piton::Accepted::Letter { .. }) {
-            let listed = self.journal.status(&self.id).await?;
-            let holder = listed.and_then(|listed| listed.holder);
-            let (id, who) = (&self.id, holding(holder.as_ref()));
-            output.talk(&format!(
-                "Conversation {id} is held by {who}, which sums it up before its next request."
+        if let Some(there) = taken(&work, &conversation, &*self.journal, (NOT_DONE, wait)).await? {
+            let (id, who) = (&self.id, holding(Some(&there)));
+            stage.output.talk(&format!(
+                "Conversation {id} is held by {who}, which has taken it over and sums up before its next \
+                 request."
             ));
-            return Ok(());
+            return Ok(Report::ok("accepted"));
         }
         let label = format!("summing up {} tokens", room::grouped(tokens));
-        see_through(work, (&engine, &self.id), (&label, signals), output).await?;
+        see_through(work, &conversation, &label, stage).await?;
         engine.shutdown(Duration::ZERO).await;
-        let view = View::from(&reader::state(&*self.journal, &self.id).await?);
-        match view.covered.filter(|now| Some(now) != before.as_ref()) {
-            Some(covered) => tell(&covered, output),
-            None => output.talk("It was stopped, and nothing has changed."),
+        let after = reader::state(&*self.journal, &self.id).await?;
+        match View::from(&after).covered.filter(|now| Some(now) != before.as_ref()) {
+            Some(covered) => tell(&covered, stage.output),
+            None if after.summing.wanted.is_some() => {
+                stage.output.talk("It is summed up before the next request.");
+            }
+            None => stage.output.talk("It was stopped, and nothing has changed."),
         }
-        Ok(())
+        Ok(Report::ok("done"))
     }
 
     /// An engine that can ask the model, and has no tools.
@@ -152,34 +157,68 @@ impl Errand {
     }
 }
 
-/// Waits for it. The first Ctrl-C stops only this; another one leaves.
+/// Waits until a command is taken. Says which other process has done so, if that is still at work.
+async fn taken(
+    work: &Work,
+    conversation: &Conversation,
+    journal: &dyn Journal,
+    (what, wait): (&'static str, Duration),
+) -> Result<Option<Holder>, Fault> {
+    let Accepted::Letter { command, letter } = work.accepted() else { return Ok(None) };
+    let verdict = letter::verdict(conversation, journal, (command, letter), wait).await?;
+    let holder = letter::holder(conversation, journal).await?;
+    match verdict {
+        Some(Verdict::Taken) => Ok(holder.filter(|holder| holder.pid != std::process::id())),
+        Some(Verdict::Refused(refusal)) => {
+            Err(fault(CommandError::Refused(refusal), what, conversation.id()))
+        }
+        None => Err(LetterFault::NotTaken { holder, what }.into()),
+    }
+}
+
+/// Waits for it. The first Ctrl-C stops only this; another one leaves. Who leaves a chat meanwhile stops it too.
 async fn see_through(
     work: Work,
-    (engine, id): (&Engine, &ConversationId),
-    (label, signals): (&str, &mut Signals),
-    output: &mut Output,
+    conversation: &Conversation,
+    label: &str,
+    stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
     let mut resting = Box::pin(work.rest());
     let mut is_stopped = false;
-    loop {
-        tokio::select! {
-            biased;
-            rested = &mut resting => {
-                output.rest();
-                rested?;
-                return Ok(());
-            }
-            push = signals.next() => {
-                if is_stopped || push == Push::Quit {
-                    return Err(Fault::Interrupted);
-                }
-                is_stopped = true;
-                // One that is over by then refuses.
-                drop(engine.conversation(id).send(Command::StopCompacting).await);
-            }
-            () = tokio::time::sleep(SPIN_EVERY) => output.tell_waiting(label, &[]),
-        }
+    if let (Some(terminal), Some(_)) = (&mut stage.terminal, &stage.beside) {
+        terminal.want_keys();
     }
+    let rested = loop {
+        let stops = tokio::select! {
+            biased;
+            rested = &mut resting => break rested.map(drop).map_err(Fault::from),
+            push = stage.signals.next() => {
+                is_stopped |= push == Push::Quit;
+                true
+            }
+            typed = beside::typed(&mut stage.terminal), if stage.beside.is_some() => {
+                beside::stops_summary(typed, stage)
+            }
+            () = tokio::time::sleep(SPIN_EVERY) => {
+                stage.output.tell_waiting(label, &[]);
+                false
+            }
+        };
+        if stops && is_stopped {
+            break Err(Fault::Interrupted);
+        }
+        if stops {
+            is_stopped = true;
+            // One that is over by then refuses.
+            drop(conversation.send(Command::StopCompacting).await);
+        }
+    };
+    stage.output.tell_typed("");
+    stage.output.rest();
+    if let Some(terminal) = &mut stage.terminal {
+        terminal.want_lines();
+    }
+    rested
 }
 
 fn tell(covered: &Covered, output: &mut Output) {

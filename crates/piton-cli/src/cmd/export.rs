@@ -5,7 +5,6 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use piton::reader;
 use piton_agent::Settings;
@@ -20,7 +19,7 @@ use crate::render::export::{html, markdown};
 use crate::render::lines::Line;
 use crate::render::print::Detail;
 use crate::report::{Fault, Report};
-use crate::{store, target};
+use crate::target;
 
 /// Only the owner may read what was said.
 const PRIVATE: u32 = 0o600;
@@ -31,15 +30,7 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let nothing = Fault::NoConversation { aside: settings.set_aside() };
-    if !settings.has_database()? && export.id.is_none() {
-        return Err(nothing);
-    }
-    let journal: Arc<dyn Journal> = store::open(settings, output)?;
-    let id = match &export.id {
-        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
-    };
+    let (journal, id) = target::find(export.id.as_deref(), settings, output).await?;
     let (text, damage) = text(&*journal, &id, export.format()).await?;
     match export.output.as_deref().filter(|path| path.as_os_str() != "-") {
         None => output.data(&text),

@@ -12,7 +12,7 @@ use super::place;
 use crate::flags::Fork;
 use crate::output::Output;
 use crate::report::{Fault, ForkFault, Report};
-use crate::{store, target};
+use crate::target;
 
 /// Forks it.
 pub(crate) async fn run(
@@ -45,15 +45,7 @@ pub(super) async fn find(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<(Engine, ConversationId), Fault> {
-    let nothing = || Fault::NoConversation { aside: settings.set_aside() };
-    if !settings.has_database()? && typed.is_none() {
-        return Err(nothing());
-    }
-    let journal = store::open(settings, output)?;
-    let id = match typed {
-        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
-        None => target::newest(&*journal, settings).await?.ok_or_else(nothing)?,
-    };
+    let (journal, id) = target::find(typed, settings, output).await?;
     Ok((engine_to_write(journal, settings)?, id))
 }
 

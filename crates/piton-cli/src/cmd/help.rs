@@ -49,9 +49,9 @@ pub(crate) fn run(flags: &Help, settings: &Settings, output: &mut Output) -> Res
     let mut root = Flags::command();
     root.build();
     if flags.words.is_empty() {
-        output.data(&root.render_long_help().to_string());
+        output.page_of(&root.render_long_help().to_string());
         let names: Vec<_> = TOPICS.iter().map(|(name, _)| *name).collect();
-        output.data(&format!("\nTopics: {}\n", names.join(", ")));
+        output.page_of(&format!("\nTopics: {}\n", names.join(", ")));
         if let Some(log) = log::place(settings) {
             output.data(&format!("Log: {} (piton help doctor)\n", log.display()));
         }
@@ -70,7 +70,7 @@ pub(crate) fn run(flags: &Help, settings: &Settings, output: &mut Output) -> Res
         return Err(Fault::NoTopic { near: near(&flags.words.join(" ")) });
     }
     if let Some(usage) = usage {
-        output.data(&usage);
+        output.page_of(&usage);
     }
     match (topic, output.page()) {
         (Some(text), Some(page)) => output.paint(&markdown::whole(text, page)),

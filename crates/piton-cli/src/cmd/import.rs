@@ -9,10 +9,12 @@ use piton_agent::{Settings, workspace_around};
 use piton_core::history::{History, PastEnd};
 use piton_core::id::{ConversationId, Timestamp};
 use piton_import::{
-    Candidate, Found, Homes, ImportError, candidates, candidates_below, digests, read,
+    Candidate, FILE_BYTES_MAX, Found, Homes, ImportError, candidates, candidates_below, digests,
+    read, read_bytes,
 };
 use piton_store::Journal;
 
+use super::query::stdin;
 use crate::flags::Import;
 use crate::output::Output;
 use crate::render::age::age;
@@ -24,6 +26,10 @@ use crate::render::visible::visible;
 use crate::report::{Fault, ImportFault, Report};
 use crate::store;
 
+/// How standard input is written where a file is named, and what it is called.
+const SIGN: &str = "-";
+const STDIN: &str = "standard input";
+
 /// Takes sessions over, or lists them.
 pub(crate) async fn run(
     flags: &Import,
@@ -33,11 +39,17 @@ pub(crate) async fn run(
     if flags.list {
         return list(flags, settings, output).await;
     }
-    let wanted = wanted(flags)?;
+    let wanted = wanted(flags, settings, output)?;
     let (mut failed, mut last) = (0, None);
     let mut journal = None;
     for (path, session) in &wanted {
-        let found = match read(path, session.as_deref()) {
+        let found = if path.as_os_str() == SIGN {
+            let bytes = stdin::read_alone(FILE_BYTES_MAX, output).await?;
+            read_bytes(Path::new(STDIN), bytes, session.as_deref())
+        } else {
+            read(path, session.as_deref())
+        };
+        let found = match found {
             Ok(found) => found,
             Err(error) if wanted.len() == 1 => return Err(ImportFault::from(error).into()),
             Err(error) => {
@@ -64,9 +76,25 @@ pub(crate) async fn run(
 }
 
 /// The files that are meant, each with a session of it if only that is.
-fn wanted(flags: &Import) -> Result<Vec<(PathBuf, Option<String>)>, Fault> {
+fn wanted(
+    flags: &Import,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Vec<(PathBuf, Option<String>)>, Fault> {
     let mut wanted = Vec::new();
+    let mut listed = None;
     for path in &flags.paths {
+        // A file that is called like a number is a file.
+        let number = path.to_str().and_then(|typed| typed.parse::<usize>().ok());
+        if let Some(number) = number.filter(|_| !path.exists()) {
+            let listed = listed.get_or_insert_with(|| in_usual_places(settings));
+            let found = number.checked_sub(1).and_then(|place| listed.get(place));
+            let count = listed.len();
+            let found = found.ok_or(ImportFault::NoSuchNumber { number, count })?;
+            output.talk(&format!("{number}: {}", visible(&found.title)));
+            wanted.push((found.path.clone(), found.session.clone()));
+            continue;
+        }
         if !path.is_dir() {
             wanted.push((path.clone(), flags.session.clone()));
             continue;
@@ -152,12 +180,16 @@ async fn take_over(
     Ok(conversation)
 }
 
-/// Shows the sessions in the usual places.
-async fn list(flags: &Import, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
+/// The sessions in the usual places, the newest first.
+fn in_usual_places(settings: &Settings) -> Vec<Candidate> {
     let environment = &settings.environment;
     let variable = |name: &str| environment.value(name).map(PathBuf::from);
-    let homes = Homes::new(environment.user_directory(), variable);
-    let mut found = candidates(&homes);
+    candidates(&Homes::new(environment.user_directory(), variable))
+}
+
+/// Shows the sessions in the usual places.
+async fn list(flags: &Import, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
+    let mut found = in_usual_places(settings);
     let total = found.len();
     found.truncate(flags.rows_max());
     let journal =
@@ -171,8 +203,8 @@ async fn list(flags: &Import, settings: &Settings, output: &mut Output) -> Resul
         rows.push((candidate, known));
     }
     if flags.json {
-        for (candidate, known) in &rows {
-            output.json(&line(candidate, known.as_ref()));
+        for (number, (candidate, known)) in (1..).zip(&rows) {
+            output.json(&line(number, candidate, known.as_ref()));
         }
         return Ok(Report::ok("done"));
     }
@@ -182,14 +214,20 @@ async fn list(flags: &Import, settings: &Settings, output: &mut Output) -> Resul
         return Ok(Report::ok("nothing"));
     }
     output.data(&listing(&rows, SystemClock.now(), output.page()));
+    output.talk("hint: to take one over: piton import N");
     if rows.len() < total {
         output.talk(&format!("There are {total}: piton import --list --all"));
     }
     Ok(Report::ok("done"))
 }
 
-fn line<'a>(candidate: &'a Candidate, known: Option<&'a ConversationId>) -> Line<'a> {
+fn line<'a>(
+    number: usize,
+    candidate: &'a Candidate,
+    known: Option<&'a ConversationId>,
+) -> Line<'a> {
     Line::Importable {
+        number,
         path: candidate.path.to_string_lossy().into_owned(),
         tool: candidate.format.tool(),
         format: candidate.format.name(),
@@ -206,18 +244,28 @@ fn listing(
     now: Timestamp,
     page: Option<Page>,
 ) -> String {
-    let head = ["TOUCHED", "TOOL", "IMPORTED", "TITLE", "FILE"].map(str::to_owned);
-    let mut lines = vec![head];
-    lines.extend(rows.iter().map(|(candidate, known)| {
+    let cells = |(number, (candidate, known)): (usize, &(&Candidate, Option<ConversationId>))| {
+        let known = known.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+        let (touched, tool) = (age(candidate.touched, now), candidate.format.tool().to_owned());
+        [number.to_string(), touched, tool, known, visible(&candidate.title).into_owned()]
+    };
+    let rows = (1..).zip(rows);
+    let head = ["N", "TOUCHED", "TOOL", "IMPORTED", "TITLE"].map(str::to_owned);
+    if page.is_some() {
+        // A path would take most of the room, and nobody has to type it.
+        let lines: Vec<_> = [head].into_iter().chain(rows.map(cells)).collect();
+        return table(&lines, page);
+    }
+    let with_file = |[number, touched, tool, known, title]: [String; 5], file| {
+        [number, touched, tool, known, title, file]
+    };
+    let mut lines = vec![with_file(head, "FILE".to_owned())];
+    lines.extend(rows.map(|row| {
+        let candidate = row.1.0;
         let session = candidate.session.as_ref().map(|it| format!(" --session {it}"));
-        let path = candidate.path.to_string_lossy().into_owned();
-        [
-            age(candidate.touched, now),
-            candidate.format.tool().to_owned(),
-            known.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
-            visible(&candidate.title).into_owned(),
-            visible(&format!("{path}{}", session.unwrap_or_default())).into_owned(),
-        ]
+        let path = candidate.path.to_string_lossy();
+        let file = format!("{path}{}", session.unwrap_or_default());
+        with_file(cells(row), visible(&file).into_owned())
     }));
     table(&lines, page)
 }

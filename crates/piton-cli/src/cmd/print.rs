@@ -1,7 +1,6 @@
 //! `piton print`: a conversation as text. Takes no lease, so it also shows one that is running.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use piton::model::Transcript;
 use piton::tail::{self, Read};
@@ -25,7 +24,7 @@ use crate::render::sent::sent;
 use crate::render::turn::said_in;
 use crate::render::{markdown, origin};
 use crate::report::{Fault, Report};
-use crate::{pager, store, target};
+use crate::{pager, target};
 
 /// Shows it.
 pub(crate) async fn run(
@@ -33,16 +32,8 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let nothing = Fault::NoConversation { aside: settings.set_aside() };
-    let typed = print.id.as_ref().or(print.id_flag.as_ref());
-    if !settings.has_database()? && typed.is_none() {
-        return Err(nothing);
-    }
-    let journal: Arc<dyn Journal> = store::open(settings, output)?;
-    let id = match typed {
-        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
-    };
+    let typed = print.id.as_deref().or(print.id_flag.as_deref());
+    let (journal, id) = target::find(typed, settings, output).await?;
     if print.raw {
         entries(&*journal, &id, output).await?;
         return Ok(Report::ok("done").kept_in(id));

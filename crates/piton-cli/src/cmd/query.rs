@@ -1,6 +1,7 @@
 //! `piton query`: one turn, from a message to its answer, or from where it was left.
 
 mod again;
+pub(super) mod anew;
 mod approve;
 mod asked;
 pub(super) mod attach;
@@ -26,7 +27,7 @@ mod schema;
 pub(super) mod shell;
 pub(super) mod side;
 pub(super) mod stage;
-mod stdin;
+pub(super) mod stdin;
 mod still_running;
 mod text;
 mod typed;
@@ -43,6 +44,7 @@ use piton_agent::{Agent, ModelError, Overrides, Settings};
 use piton_core::id::ConversationId;
 use piton_core::view::TurnEnd;
 
+use self::anew::{Along, Anew, Change};
 use self::asked::Asked;
 use self::attach::Attached;
 use self::begin::announce;
@@ -58,10 +60,11 @@ use self::plan::{Plan, Situation, Source, Wish};
 use self::schema::OutputSchema;
 use self::stage::Stage;
 use self::stdin::{Kind, Role};
-use self::text::sendable;
+use self::text::{decoded, sendable};
 use self::typed::Now;
 use self::waiting::OfLeft;
 use crate::ask::held::{Elsewhere, HeldChoice, Present, choose_held, held_menu, held_waits};
+use crate::drafts::TEXT_BYTES_MAX;
 use crate::flags::{Mode, Query, Retry, TurnFlags};
 use crate::output::{Form, Output};
 use crate::render::incomplete::Newest;
@@ -74,7 +77,17 @@ const NOT_READ: &str = "Standard input is not read, because no message goes with
 
 /// Carries a query out.
 pub(crate) async fn run(
+    query: Box<Query>,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    run_with(query, Along::default(), settings, output).await
+}
+
+/// Carries a query out, with what goes along.
+async fn run_with(
     mut query: Box<Query>,
+    along: Along,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
@@ -105,6 +118,8 @@ pub(crate) async fn run(
     let Some(mut input) = input::find(source, role, settings, &mut stage).await? else {
         return Ok(Report::nothing("Nothing was written, so nothing is sent."));
     };
+    input.listings.extend(along.files);
+    input.written = input.written.or(along.written);
     if is_typed {
         let brought = typed::understand(&mut input, settings, Now::Idle, &mut stage).await?;
         query.files.extend(brought.files);
@@ -129,19 +144,42 @@ pub(crate) async fn run(
 
 /// Tries a message again: a query that says nothing new.
 pub(crate) async fn retry(
-    Retry { message, fork, mut turn }: Retry,
+    Retry { message, fork, edit, turn }: Retry,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    if fork {
-        let forked = again::fork(message.as_deref(), turn.id.as_deref(), settings, output).await?;
-        let Some(id) = forked else { return Ok(Report::nothing(again::NOTHING)) };
-        turn.id = Some(id.to_string());
-        let query = Query { turn, resume: Some(None), no_stdin: true, ..Query::default() };
-        return run(Box::new(query), settings, output).await;
+    let mut query = Box::new(Query { turn, no_stdin: true, ..Query::default() });
+    if !fork && edit.is_none() {
+        query.retry = Some(message);
+        return run(query, settings, output).await;
     }
-    let query = Query { turn, retry: Some(message), no_stdin: true, ..Query::default() };
-    run(Box::new(query), settings, output).await
+    // A wrong name is found before anything is written or forked.
+    Ready::of(&query, settings, output)?;
+    let (message, id) = (message.as_deref(), query.turn.id.as_deref());
+    if let Some(words) = edit {
+        let text = match words.join(" ").as_str() {
+            "" if words.is_empty() => None,
+            "-" => {
+                let bytes = stdin::read_alone(TEXT_BYTES_MAX, output).await?;
+                Some(decoded(bytes, InputFault::Stdin)?)
+            }
+            text => Some(text.to_owned()),
+        };
+        let change = Change { message, text: text.as_deref() };
+        let Anew { conversation, text, along } =
+            match anew::prepare(change, id, settings, output).await? {
+                Ok(anew) => anew,
+                Err(nothing) => return Ok(nothing),
+            };
+        query.turn.id = Some(conversation.to_string());
+        // Added to the turn that is open there, if the message did not begin one.
+        query.resume = Some(Some(text));
+        return run_with(query, along, settings, output).await;
+    }
+    let forked = again::fork(message, id, settings, output).await?;
+    let Some(id) = forked else { return Ok(Report::nothing(again::NOTHING)) };
+    (query.turn.id, query.resume) = (Some(id.to_string()), Some(None));
+    run(query, settings, output).await
 }
 
 /// How long the turn may take: as the flag says, else as the settings say.
@@ -318,7 +356,7 @@ impl Asked<'_> {
             Plan::Send(on_incomplete) => Errand::Send(on_incomplete),
             Plan::Resume => Errand::Resume,
             Plan::Release => Errand::Release,
-            Plan::Retry => match again::nothing(&opened) {
+            Plan::Retry => match again::nothing(&opened, self.settings)? {
                 None => Errand::Retry,
                 Some(told) => return Ok(Step::Done(told)),
             },

@@ -14,7 +14,7 @@ use crate::render::lines::Line;
 use crate::render::turn::said_in;
 use crate::render::visible::visible;
 use crate::report::{Fault, Report};
-use crate::{store, target};
+use crate::target;
 
 /// Lists them, or changes one.
 pub(crate) async fn run(
@@ -22,15 +22,7 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let nothing = Fault::NoConversation { aside: settings.set_aside() };
-    if !settings.has_database()? && flags.id.is_none() {
-        return Err(nothing);
-    }
-    let journal = store::open(settings, output)?;
-    let id = match &flags.id {
-        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
-    };
+    let (journal, id) = target::find(flags.id.as_deref(), settings, output).await?;
     let engine = engine_to_write(journal, settings)?;
     let done = match flags.wish.clone().unwrap_or(QueueWish::List) {
         QueueWish::List => list(&engine, &id, flags.json, output).await,

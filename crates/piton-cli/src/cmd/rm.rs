@@ -144,7 +144,7 @@ pub(super) async fn at_work(
         commands.iter().find(|kept| kept.state.goes_on() && all.contains(&kept.conversation));
     Ok(running.map(|kept| {
         let name = Commands::name(kept);
-        Report::misuse(&format!(
+        Report::held(&format!(
             "error: a command of conversation {} still runs\nhint: to stop it: piton kill {name}",
             kept.conversation
         ))
@@ -174,7 +174,7 @@ fn needed(typed: &[String], forks: &[Fork]) -> Report {
 }
 
 fn is_held(id: &ConversationId, holder: Option<&Holder>) -> Report {
-    Report::misuse(&format!(
+    Report::held(&format!(
         "error: conversation {id} is held by {}\nhint: to stop its turn: piton stop {id}",
         holding(holder)
     ))
@@ -229,7 +229,7 @@ pub(super) async fn take_away(
             Ok(Ok(()))
         }
         Ok(_) => Ok(Ok(())),
-        Err(PurgeError::Writers) => Ok(Err(Report::misuse(
+        Err(PurgeError::Writers) => Ok(Err(Report::held(
             "error: a process works on another conversation, and may need what would go\nhint: purge when nothing runs; piton ls --all --open shows what does",
         ))),
         Err(PurgeError::Store(error)) => Err(error.into()),

@@ -1,6 +1,9 @@
 //! `piton serve`: conversations over HTTP, for browsers and programs. One engine over the same store as
 //! every other piton: commands of the terminal beside it work as without it.
 
+mod background;
+mod place;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +13,7 @@ use piton_agent::{Agent, AgentProfiles, AgentTools, Catalogue, EngineParts, Over
 use piton_server::{Access, Bearer, Opened, Parts, Server, TokenError, Tokens};
 use tokio::net::TcpListener;
 
+use self::place::{Held, Place, Record};
 use super::query::notes;
 use super::query::open::SUPERVISOR;
 use crate::flags::{Serve, ServeWish, TokenFlags};
@@ -27,14 +31,23 @@ const STOP_WAIT: Duration = Duration::from_secs(1);
 /// How often it is looked what a person should hear of settings and tools.
 const NOTES_EVERY: Duration = Duration::from_secs(1);
 
+/// How often it is looked whether a server is gone.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Longest wait for a server that was told to stop.
+const GONE_WAIT: Duration = Duration::from_secs(10);
+
 /// Serves until it is told to stop.
 pub(crate) async fn run(
     flags: &Serve,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    if let Some(ServeWish::Token(flags)) = &flags.wish {
-        return token(flags, settings, output);
+    let place = Place::of(&settings.home);
+    match &flags.wish {
+        Some(ServeWish::Token(flags)) => return token(flags, settings, output),
+        Some(ServeWish::Status) => return Ok(status(&place, output)),
+        Some(ServeWish::Stop) => return stop(&place, output).await,
+        None => {}
     }
     if !flags.listen.ip().is_loopback() && !flags.unencrypted {
         return Ok(Report::misuse(&format!(
@@ -47,6 +60,14 @@ pub(crate) async fn run(
         Ok(opened) => opened,
         Err(report) => return Ok(report),
     };
+    settings.make_home()?;
+    let Some(held) = place.take().await.map_err(Fault::Runtime)? else {
+        return Ok(taken(&place));
+    };
+    if flags.background {
+        drop(held);
+        return background::start(&place, output).await;
+    }
     // From here on, being told to stop is a way to end, not an accident.
     let mut signals = Signals::listen()?;
     let mut work = Work::begin(settings, opened, output)?;
@@ -58,7 +79,7 @@ pub(crate) async fn run(
         }
     };
     let form = if flags.json { Form::Json } else { Form::Text };
-    announce(&work.server, &listener, form, output)?;
+    announce(&work.server, (&listener, &held), form, output)?;
     if work.agent.serve_resumes() {
         let count = work.server.resume_turns().await.map_err(served)?;
         output.talk(&format!("Turns that go on: {count}"));
@@ -140,12 +161,14 @@ fn opened(flags: &Serve, settings: &Settings) -> Result<Result<Opened, Report>, 
 
 fn announce(
     server: &Server,
-    listener: &TcpListener,
+    (listener, held): (&TcpListener, &Held),
     form: Form,
     output: &mut Output,
 ) -> Result<(), Fault> {
     let address = listener.local_addr().map_err(Fault::Runtime)?;
     let url = format!("http://{address}");
+    let record = Record { pid: std::process::id(), url: url.clone() };
+    held.tell(&record).map_err(Fault::Runtime)?;
     let code = server.code().map_err(|error| Fault::Runtime(std::io::Error::other(error)))?;
     if form == Form::Json {
         output.json(&Line::serving(&url, &[]));
@@ -156,6 +179,44 @@ fn announce(
     output.talk(&format!("To sign a browser in, once: {url}/sign-in?code={code}"));
     output.talk("For a program: piton serve token NAME");
     Ok(())
+}
+
+fn taken(place: &Place) -> Report {
+    let url = place.running().map(|record| format!(" on {}", record.url)).unwrap_or_default();
+    let text = format!("error: a server of this home runs already{url}");
+    Report::misuse(&format!("{text}\nhint: to end it: piton serve stop"))
+}
+
+/// Says where the server is reached.
+fn status(place: &Place, output: &mut Output) -> Report {
+    let Some(Record { pid, url }) = place.running() else {
+        return Report::not_found("No server of this home runs.");
+    };
+    output.data(&format!("{url}\n"));
+    output.talk(&format!("Process {pid} serves. To end it: piton serve stop"));
+    Report::ok("done")
+}
+
+/// Ends the server, and waits until it is gone.
+async fn stop(place: &Place, output: &mut Output) -> Result<Report, Fault> {
+    let Some(Record { pid, .. }) = place.running() else {
+        return Ok(Report::not_found("No server of this home runs."));
+    };
+    let process = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(process) = process {
+        // One that has just ended needs no word.
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap_or_default();
+    }
+    let gone = async {
+        while place.running().is_some() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    if tokio::time::timeout(GONE_WAIT, gone).await.is_err() {
+        return Ok(Report::misuse(&format!("error: process {pid} does not end")));
+    }
+    output.talk("Stopped. Turns that were running can be resumed.");
+    Ok(Report::ok("done"))
 }
 
 fn served(fault: piton_server::Fault) -> Fault {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::flags::Stop;
 use crate::output::Output;
 use crate::report::{Fault, LetterFault, Report};
-use crate::{store, target};
+use crate::target;
 
 /// How often to look whether the turn has stopped, or the process gone.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -37,16 +37,8 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let nothing = Fault::NoConversation { aside: settings.set_aside() };
-    let typed = stop.id.as_ref().or(stop.id_flag.as_ref());
-    if !settings.has_database()? && typed.is_none() {
-        return Err(nothing);
-    }
-    let journal = store::open(settings, output)?;
-    let id = match typed {
-        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
-    };
+    let typed = stop.id.as_deref().or(stop.id_flag.as_deref());
+    let (journal, id) = target::find(typed, settings, output).await?;
     let engine = engine_to_write(journal, settings)?;
     let Some(holder) = holder(&engine, &id).await? else {
         return Ok(Report::nothing(&format!(

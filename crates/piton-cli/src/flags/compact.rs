@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use super::stop::STOP_WAIT_S;
+
 /// The flags of `piton compact`.
 #[derive(Debug, Args)]
 pub(crate) struct Compact {
@@ -11,6 +13,9 @@ pub(crate) struct Compact {
     /// What the summary should tell above all
     #[arg(long, value_name = "TEXT")]
     pub(crate) focus: Option<String>,
+    /// How long to wait until a process at work on the conversation has taken it
+    #[arg(long, value_name = "SECONDS", default_value_t = STOP_WAIT_S)]
+    pub(crate) wait: u64,
 }
 
 /// The flags of `piton uncompact`.
@@ -19,6 +24,9 @@ pub(crate) struct Uncompact {
     /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
+    /// How long to wait until a process at work on the conversation has taken it
+    #[arg(long, value_name = "SECONDS", default_value_t = STOP_WAIT_S)]
+    pub(crate) wait: u64,
 }
 
 /// The flags of `piton tokens`.

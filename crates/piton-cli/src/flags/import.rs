@@ -11,8 +11,9 @@ const LIST_ROWS: usize = 20;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Import {
-    /// A session file, or a directory with some; their files are only read
-    #[arg(value_name = "FILE|DIR", required_unless_present = "list")]
+    /// A session file, a directory with some, or a number of --list; `-` is standard input. Their files are
+    /// only read
+    #[arg(value_name = "FILE|DIR|N", required_unless_present = "list")]
     pub(crate) paths: Vec<PathBuf>,
     /// Only this session of a file that holds several
     #[arg(long, value_name = "ID")]
@@ -20,7 +21,7 @@ pub(crate) struct Import {
     /// Work in the present workspace from now on, not where the session worked
     #[arg(long)]
     pub(crate) here: bool,
-    /// Show the sessions of other agents in their usual places, the newest first
+    /// Show the sessions of other agents in their usual places with numbers, the newest first
     #[arg(long, conflicts_with_all = ["paths", "session", "here"])]
     pub(crate) list: bool,
     /// With --list: all of them, not only the newest

@@ -43,11 +43,11 @@ pub(crate) enum QueueWish {
         #[arg(value_name = "M")]
         to: usize,
     },
-    /// Take one back: it is not sent any more
+    /// Take one or several back: they are not sent any more
     Rm {
-        /// Its number in the list
-        #[arg(value_name = "N")]
-        number: usize,
+        /// Their numbers in the list
+        #[arg(value_name = "N", required = true)]
+        numbers: Vec<usize>,
     },
     /// Let one go into the open turn, before its next request
     Steer {
@@ -72,7 +72,7 @@ impl QueueWish {
             ("edit", "") => Some("/queue edit N TEXT"),
             ("move", "") => Some("/queue move N M"),
             ("move", _) if is_number => Some("/queue move N M"),
-            ("rm", "") => Some("/queue rm N"),
+            ("rm", "") => Some("/queue rm N…"),
             ("steer", "") => Some("/queue steer N"),
             ("next", "") => Some("/queue next N"),
             _ => None,
@@ -89,7 +89,11 @@ impl QueueWish {
             ("edit", "") => Some(Self::Edit { number, text: Vec::new() }),
             ("edit", text) => Some(Self::Edit { number, text: vec![text.to_owned()] }),
             ("move", to) => Some(Self::Move { number, to: to.parse().ok()? }),
-            ("rm", "") => Some(Self::Rm { number }),
+            ("rm", others) => {
+                let others = others.split_whitespace().map(str::parse);
+                let numbers = [Ok(number)].into_iter().chain(others).collect::<Result<_, _>>();
+                Some(Self::Rm { numbers: numbers.ok()? })
+            }
             ("steer", "") => Some(Self::Steer { number }),
             ("next", "") => Some(Self::Next { number }),
             _ => None,
@@ -111,7 +115,8 @@ mod tests {
             ("edit 2", edit(&[])),
             ("edit 2 say it better", edit(&["say it better"])),
             ("move 2 1", Some(QueueWish::Move { number: 2, to: 1 })),
-            ("rm 1", Some(QueueWish::Rm { number: 1 })),
+            ("rm 1", Some(QueueWish::Rm { numbers: vec![1] })),
+            ("rm 2 1", Some(QueueWish::Rm { numbers: vec![2, 1] })),
             ("steer 1", Some(QueueWish::Steer { number: 1 })),
             ("next 3", Some(QueueWish::Next { number: 3 })),
             ("edit the file", None),

@@ -14,6 +14,10 @@ pub(crate) struct Retry {
     /// Try it in a fork, which shares everything through the message; also a message of an earlier turn
     #[arg(long)]
     pub(crate) fork: bool,
+    /// Change the message and send that instead, in a fork in front of it; also a message of an earlier turn.
+    /// Without a text an editor opens with the old one; `-` reads it from standard input. Its files go along
+    #[arg(long, value_name = "TEXT", num_args = 0.., conflicts_with = "fork")]
+    pub(crate) edit: Option<Vec<String>>,
     #[command(flatten)]
     pub(crate) turn: TurnFlags,
 }

@@ -21,6 +21,9 @@ pub(crate) struct Serve {
     /// read the conversations and take the token
     #[arg(long)]
     pub(crate) unencrypted: bool,
+    /// Go on in the background; piton serve stop ends it
+    #[arg(long)]
+    pub(crate) background: bool,
     /// One JSON object per line on standard output: the address
     #[arg(long)]
     pub(crate) json: bool,
@@ -31,6 +34,10 @@ pub(crate) struct Serve {
 pub(crate) enum ServeWish {
     /// Make a token for a program, list tokens, or revoke one
     Token(TokenFlags),
+    /// Say where the server of this home is reached
+    Status,
+    /// End the server of this home; its turns can be resumed
+    Stop,
 }
 
 /// The flags of `piton serve token`.

@@ -118,7 +118,7 @@ impl<'a> Tried<'a> {
 }
 
 /// Whether a call may have changed something that stays. One that was stopped in the middle may have, too.
-fn stands(call: &CallView) -> bool {
+pub(crate) fn stands(call: &CallView) -> bool {
     let acts = call.effect.is_some_and(|effect| effect != EffectClass::ReadOnly);
     acts && match call.state {
         CallState::Done { outcome, .. } => match outcome {

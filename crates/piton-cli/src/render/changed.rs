@@ -49,7 +49,7 @@ fn count(diff: &str, sign: char) -> usize {
 }
 
 /// The difference that a call made.
-fn diff(call: &CallView) -> Option<String> {
+pub(crate) fn diff(call: &CallView) -> Option<String> {
     let change = call.change.as_ref()?;
     let CallState::Done { outcome: Outcome::Ok, .. } = call.state else { return None };
     let arguments: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();

@@ -70,6 +70,10 @@ fn words(kind: &str, count: usize) -> String {
         "duplicate_result" => ("result that is there twice", "results that are there twice"),
         "result_without_call" => ("result without its call", "results without their calls"),
         "call_without_name" => ("call without a name", "calls without a name"),
+        "mended_arguments" => (
+            "call with arguments that are no JSON object",
+            "calls with arguments that are no JSON object",
+        ),
         "partial_text" => ("answer that was never finished", "answers that were never finished"),
         "failed_attempt" => ("attempt that failed", "attempts that failed"),
         "empty_assistant_message" => ("empty answer", "empty answers"),

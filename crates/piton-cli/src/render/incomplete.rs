@@ -55,6 +55,13 @@ pub(crate) fn waits_for(newest: &Newest) -> String {
     }
 }
 
+/// What becomes of the open question of a turn that gets a message instead of an answer.
+pub(crate) fn left_open(newest: &Newest) -> Option<String> {
+    let is_asked = matches!(newest.status, Status::WaitingForInput { .. });
+    let (tool, question) = asked(newest).filter(|_| is_asked)?;
+    Some(format!("{tool} gets no answer to \"{question}\"."))
+}
+
 /// The first open question: the tool that waits and what is asked.
 pub(crate) fn asked(newest: &Newest) -> Option<(&str, &str)> {
     newest.turn.calls().find_map(|call| Some((&*call.tool, waiting_question(call)?)))

@@ -193,6 +193,11 @@ pub(crate) enum Line<'a> {
         /// From how many tokens on each costs more, where that is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         price_step: Option<u64>,
+        /// What the next request costs without its answer if nothing is cached, in millionths of a dollar.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        next_microdollars: Option<u64>,
+        /// What the conversation has used until now.
+        in_all: InAll,
     },
     /// A rule that says what may run.
     Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
@@ -290,6 +295,8 @@ pub(crate) enum Line<'a> {
     },
     /// A session of another agent that could be taken over.
     Importable {
+        /// What `piton import` takes for it.
+        number: usize,
         path: String,
         tool: &'a str,
         format: &'a str,

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use piton::import::WriteError;
-use piton_import::ImportError;
+use piton_import::{FILE_BYTES_MAX, ImportError};
 
 use super::code::Code;
+
+/// How much of a file that is too large is proposed, in bytes.
+const PART_BYTES: u64 = FILE_BYTES_MAX - 16 * 1024 * 1024;
 
 /// Why a session is not taken over.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +25,14 @@ pub(crate) enum ImportFault {
         /// The directory.
         path: PathBuf,
     },
+    /// No session of the list has that number.
+    #[error("there is no session {number} in the list; there are {count}")]
+    NoSuchNumber {
+        /// What was typed.
+        number: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// Some sessions of several.
     #[error("{failed} of {all} were not imported, as was said")]
     Some {
@@ -35,7 +46,7 @@ pub(crate) enum ImportFault {
 impl ImportFault {
     pub(super) fn code(&self) -> Code {
         match self {
-            Self::Read(_) | Self::NothingBelow { .. } => Code::Usage,
+            Self::Read(_) | Self::NothingBelow { .. } | Self::NoSuchNumber { .. } => Code::Usage,
             Self::Write(_) | Self::Some { .. } => Code::Failed,
         }
     }
@@ -43,12 +54,17 @@ impl ImportFault {
     /// What to do next, one way per line.
     pub(super) fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::Read(ImportError::TooLarge { .. }) => {
-                "give a part of it: any run of whole lines is a session file too"
+            Self::Read(ImportError::TooLarge { path, .. }) => {
+                return vec![format!(
+                    "any run of whole lines is a session file too; to import its end: tail -c {PART_BYTES} \
+                     '{}' | tail -n +2 >end.jsonl, then: piton import end.jsonl",
+                    path.display()
+                )];
             }
             Self::Read(ImportError::NoSession { .. }) => {
                 "piton import --list shows the sessions with their names"
             }
+            Self::NoSuchNumber { .. } => "piton import --list --all shows them with their numbers",
             Self::Read(_) | Self::NothingBelow { .. } => {
                 "piton import --list shows the sessions of other agents that are here"
             }

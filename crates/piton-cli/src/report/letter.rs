@@ -80,11 +80,13 @@ pub(crate) enum LetterFault {
         /// How many there are.
         count: usize,
     },
-    /// The process at work has not changed what waits there.
-    #[error("{} has not reacted, and the message stays as it is", holding(holder.as_ref()))]
-    NotChanged {
+    /// The process at work has not taken it in time, and it was taken back.
+    #[error("{} has not reacted, and {what}", holding(holder.as_ref()))]
+    NotTaken {
         /// The process.
         holder: Option<Holder>,
+        /// What does not happen.
+        what: &'static str,
     },
     /// The engine could not leave it.
     #[error(transparent)]
@@ -101,9 +103,13 @@ impl LetterFault {
             | Self::NotLeft { refusal: Refusal::QueueFull { .. }, .. }
             | Self::RetryHeld { .. }
             | Self::NotStopped { .. }
-            | Self::NotChanged { .. } => Code::Transient,
+            | Self::NotTaken { .. } => Code::Transient,
             Self::Refused {
-                refusal: Refusal::NoOpenTurn | Refusal::NotRunning | Refusal::OlderTurn { .. },
+                refusal:
+                    Refusal::NoOpenTurn
+                    | Refusal::NotRunning
+                    | Refusal::OlderTurn { .. }
+                    | Refusal::UnknownMessage { .. },
                 ..
             }
             | Self::NoSuchNumber { .. }
@@ -123,7 +129,7 @@ impl LetterFault {
             Self::Waits { .. } => "incomplete_turn",
             Self::Nowhere { .. } => "workspace",
             Self::TakenBack { .. } => "taken_back",
-            Self::NotStopped { .. } | Self::NotChanged { .. } => "not_taken",
+            Self::NotStopped { .. } | Self::NotTaken { .. } => "not_taken",
             Self::NoSuchNumber { .. } => "unknown_message",
             Self::Command(_) | Self::Follow(_) => "store",
         }
@@ -187,7 +193,7 @@ impl LetterFault {
                 vec![format!("piton print {conversation} shows what is there")]
             }
             Self::NoSuchNumber { .. } => vec!["piton queue shows them with their numbers".into()],
-            Self::NotChanged { .. } => vec!["to wait longer: --wait SECONDS".into()],
+            Self::NotTaken { .. } => vec!["to wait longer: --wait SECONDS".into()],
             Self::NotStopped { holder: Some(holder) } => {
                 vec![format!("to end the process itself: kill {}", holder.pid)]
             }

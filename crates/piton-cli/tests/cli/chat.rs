@@ -46,7 +46,7 @@ fn a_line_that_is_typed_while_a_turn_runs_is_queued() {
     let model = world.script(WAITS);
     let mut person = sits_down(&world, &["--model", &model, "--permissions", "auto"]);
     person.types("go\r").sees("slow").types("one\r").sees("queued: one");
-    person.types("two\r").sees("queued: two").types("half");
+    person.types("two\r").sees("queued: two (2nd in the queue)").types("half");
     fs::write(world.work("go"), "").unwrap();
     person.sees("Second.").sees("> one").sees("Third.").sees("> two").sees("Fourth.");
     // What was not ended is typed on at the prompt.

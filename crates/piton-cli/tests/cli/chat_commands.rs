@@ -220,3 +220,74 @@ fn a_command_with_commands_in_it_waits_until_a_turn_is_over_and_ctrl_c_ends_it()
     leaves(person);
     assert!(world.run(&["print"]).stdout.contains("State: fine"));
 }
+
+// K60: what a chat does with its conversation beside talking; each is the command of the shell.
+#[test]
+fn a_conversation_is_shown_named_written_out_and_put_away_in_a_chat() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."},{"say":"Two."}]}"#);
+    let mut person = sits_down(&world, &["-m", &model]);
+    for command in ["/print", "/attempts", "/rename x", "/export", "/archive"] {
+        person.types(&format!("{command}\r")).sees("This conversation has not begun.").sees("> ");
+    }
+    person.types("hi\r").sees("One.").sees("> ").types("/retry\r").sees("Attempt 2").sees("One.");
+    person.sees("> ").types("there\r").sees("Two.").sees("> ");
+    person.types("/print\r").sees("> hi").sees("One.").sees("> there").sees("Two.").sees("> ");
+    person.types("/attempts 1\r").sees("attempt 1 of 2").sees("attempt 2 of 2").sees("> ");
+    person.types("/print 7\r").sees("there are no such turns").sees("> ");
+    person.types("/print much\r").sees("turns are 3, 2..4").sees("> ");
+    person.types("/rename A better name\r").sees("is now called: A better name").sees("> ");
+    person.types("/rename\r").sees("It is called: A better name").sees("> ");
+    person.types("/export talk.html\r").sees("is written to talk.html").sees("> ");
+    person.types("/export talk.html\r").sees("nothing is written over it").sees("> ");
+    person.types("/export\r").sees("is written to piton-").sees("> ");
+    person.types("/archive\r").sees("is archived").sees("The next message begins").sees("> ");
+    leaves(person);
+    assert!(fs::read_to_string(world.work("talk.html")).unwrap().starts_with("<!DOCTYPE html>"));
+    assert_eq!(world.rows().len(), 0);
+    let put_away = world.run(&["ls", "--archived"]).stdout;
+    assert!(put_away.contains("A better name"), "{put_away}");
+}
+
+// K60
+#[test]
+fn while_a_turn_runs_commands_that_leave_it_say_what_to_do() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"slow"}]},{"say":"Late."}],
+            "tools":[{"name":"slow","effect":"read_only","wait_for":"go","output":"late"}]}"#,
+    );
+    let mut person = sits_down(&world, &["-m", &model, "--permissions", "auto"]);
+    person.types("go\r").sees("slow");
+    for name in ["fork", "retry", "edit", "print", "archive"] {
+        let said = format!("/{name} has to wait until the turn is over; Ctrl-C stops it");
+        person.types(&format!("/{name}\r")).sees(&said);
+    }
+    fs::write(world.work("go"), "").unwrap();
+    person.sees("Late.").sees("> ");
+    leaves(person);
+    assert_eq!(world.rows().len(), 1);
+}
+
+// X1: words that were typed where a call asks are not lost in silence, and a message instead of an answer says
+// what becomes of the question.
+#[test]
+fn a_message_that_is_typed_over_a_question_is_told_what_to_do() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"pay"}]},{"calls":[{"tool":"pay"}]},{"say":"Done."}],
+            "tools":[{"name":"pay","effect":"once","output":"paid"}]}"#,
+    );
+    let mut person = sits_down(&world, &["-m", &model]);
+    person.types("go\r").sees("Run pay?").sees("help: ").types("use the other account\r");
+    person.sees("Not understood: type y,").sees("tell the model that: no use the other account");
+    person.sees("Run pay?").sees("help: ").types("no use the other account\r").sees("denied");
+    person.sees("Run pay?").sees("help: ").types("\x03").sees("[interrupted]").sees("> ");
+    person.types("or none at all\r");
+    person.sees("The message is added to the incomplete turn. pay gets no answer to \"Run pay?\".");
+    person.sees("cancelled").sees("Done.").sees("> ");
+    leaves(person);
+    let events = world.events();
+    let told = events.iter().any(|event| event.to_string().contains("use the other account"));
+    assert!(told, "{events:?}");
+}

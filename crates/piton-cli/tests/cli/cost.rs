@@ -145,3 +145,24 @@ fn a_chat_holds_no_cost_that_it_cannot_know() {
     person.types("/limit 200000\r").sees("tokens  at most 200000").sees("> ").types("\x04");
     assert_eq!(person.leaves().0, 0);
 }
+
+// What `/tokens` tells in a chat is told to the shell, too.
+#[test]
+fn the_table_of_tokens_tells_money_as_an_estimate() {
+    let (world, server) = (World::new(), serve(r#"{"steps":[{"say":"One."},{"say":"Two."}]}"#));
+    for text in ["one", "two"] {
+        assert_eq!(run(&world, &server, &["query", "-c", text, "--model", OPUS]).code, 0);
+    }
+    let shown = world.run(&["tokens"]).stdout;
+    let row = |name: &str| {
+        let row = shown.lines().find_map(|line| line.strip_prefix(name));
+        row.unwrap_or_else(|| panic!("{name}: {shown}")).trim().to_owned()
+    };
+    assert_eq!(row("last turn"), "100 in, 10 out · ≈$0.00060");
+    assert_eq!(row("in all"), "200 in, 20 out · ≈$0.0012");
+    assert!(row("next request").contains(" (≈$0.0"), "{shown}");
+    assert!(row("next request").ends_with(" to send, if nothing is cached)"), "{shown}");
+    let line = &lines(&world.run(&["tokens", "--json"]).stdout)[0];
+    assert_eq!(line["in_all"]["cost_microdollars"], 1_200, "{line}");
+    assert!(0 < line["next_microdollars"].as_u64().unwrap(), "{line}");
+}

@@ -212,7 +212,7 @@ fn there_must_be_something_to_bring_back() {
     assert!(ran.stderr.contains("No damaged database"), "{}", ran.stderr);
     let present = world.path("home/piton.db");
     let ran = world.run(&["doctor", "--salvage", present.to_str().unwrap()]);
-    assert_eq!((ran.code, ran.stderr.contains("the database in use")), (1, true), "{}", ran.stderr);
+    assert_eq!((ran.code, ran.stderr.contains("the database in use")), (2, true), "{}", ran.stderr);
     fs::write(world.path("noise"), noise()).unwrap();
     for file in [world.path("noise").to_str().unwrap(), "/etc/passwd"] {
         let ran = world.run(&["doctor", "--salvage", file]);

@@ -229,7 +229,7 @@ fn a_kept_message_is_injected_when_the_turn_is_continued_with_it() {
         $ piton query --continue --draft
         Written.
         2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
-        2> The message is added to the incomplete turn. Waiting for input: write_file — "Run write_file: b?"
+        2> The message is added to the incomplete turn. write_file gets no answer to "Run write_file: b?".
         2> – write_file: b — cancelled
         exit 0
         $ piton print

@@ -200,3 +200,40 @@ fn help_and_version_are_data() {
     assert_eq!((ran.code, ran.stdout.contains("--discard-turn")), (0, true));
     assert_eq!(world.run(&[]).code, 2);
 }
+
+// X20: the same end has the same code, whichever command comes to it.
+#[test]
+fn what_is_not_there_and_what_need_not_be_done_have_the_same_codes_everywhere() {
+    let world = World::new();
+    let check = |rows: &str, expected: i32| {
+        for row in rows.split('|').map(str::trim) {
+            let args: Vec<&str> = row.split(' ').collect();
+            let ran = world.run(&args);
+            assert_eq!(ran.code, expected, "{row}: {}", ran.stderr);
+        }
+    };
+    // No conversation.
+    let of_newest = "fork | rewind | retry | retry --fork | retry --edit x | queue | queue rm 1 |\
+         compact | uncompact | export | tokens | print | undo --turn | answer | stop";
+    check(of_newest, 2);
+    check("doctor --salvage | ls | draft | undo", 0);
+    assert_eq!(world.run(&["query", "list .", "--model", "demo"]).code, 0);
+    // A name or a number that is not there.
+    let by_name = "fork zz | fork --at 9 | fork --before zz | fork --entry 999 | rewind 9 |\
+         rewind zz | retry zz | retry zz --fork | retry zz --edit x | retry --id zz |\
+         queue rm 1 | queue edit 1 x | queue move 1 2 | queue --id zz | compact zz |\
+         uncompact zz | grep --id zz x | export zz | rm zz --yes | archive zz |\
+         rename zz title | tokens zz | print zz | print --turns 9 | undo 9 |\
+         undo --turn 9 | import zz | import 7 | draft drop zz";
+    check(by_name, 2);
+    // What was typed makes no sense.
+    let misused = "fork --at x | queue rm | queue rm x | grep | grep --regex ( |\
+         export --format pdf | rm | archive | rename | rename last |\
+         retry --edit x --fork | import";
+    check(misused, 2);
+    // Nothing has to be done.
+    let done = "queue | compact | uncompact | undo --turn | answer | stop | doctor --salvage";
+    check(done, 0);
+    // What was looked for is nowhere.
+    check("grep qqqq", 1);
+}

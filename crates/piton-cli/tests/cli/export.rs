@@ -91,3 +91,30 @@ fn an_export_of_a_fork_begins_with_what_it_shares() {
     let whole = format!("piton export {fork} --format jsonl");
     assert!(raw.stderr.contains(&told) && raw.stderr.contains(&whole), "{}", raw.stderr);
 }
+
+// Who reads it elsewhere knows when it was, who answered, and what was changed.
+#[test]
+fn an_export_tells_the_day_the_model_and_what_was_changed() {
+    let world = World::new();
+    fs::write(world.work("a.txt"), "one\ntwo <b>\n").unwrap();
+    let model = world.script(
+        r#"{"steps":[
+            {"calls":[{"tool":"edit_file","arguments":{"path":"a.txt","old":"two","new":"2"}}]},
+            {"calls":[{"tool":"write_file","arguments":{"path":"b.txt","content":"new\n"}}]},
+            {"say":"Done."}]}"#,
+    );
+    let ran = world.run(&["query", "go", "--model", &model, "--permissions", "auto"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let id = world.only_id();
+    let text = world.run(&["export"]).stdout;
+    let head = text.lines().nth(2).unwrap();
+    let parts: Vec<&str> = head.split(" · ").collect();
+    assert_eq!((parts[0], parts[2]), (format!("Conversation {id}").as_str(), model.as_str()));
+    let day: Vec<&str> = parts[1].split(['-', ' ', ':']).take(3).collect();
+    assert!(day.iter().all(|it| it.parse::<u32>().is_ok()) && parts[1].contains(" UTC"), "{head}");
+    assert!(text.contains("\n```diff\n@@ ") && text.contains("\n-two <b>\n+2 <b>\n"), "{text}");
+    assert!(text.contains("\n+new\n```\n"), "{text}");
+    let page = world.run(&["export", "--format", "html"]).stdout;
+    assert!(page.contains(&format!("<p>{head}</p>")), "{page}");
+    assert!(page.contains("<del>-two &lt;b&gt;</del>\n<ins>+2 &lt;b&gt;</ins>\n"), "{page}");
+}

@@ -9,6 +9,7 @@ use piton_sim::script::Script;
 use piton_sim::serve::{Options, Server};
 use serde_json::Value;
 
+use crate::person::Person;
 use crate::world::{Ran, World, lines};
 
 #[path = "../../../piton-import/tests/import/garden.rs"]
@@ -318,9 +319,12 @@ fn the_list_shows_what_is_there_and_what_was_imported() {
         ran.stdout
     );
     assert!(!world.path("home/piton.db").exists(), "looking makes nothing");
+    assert!(ran.stdout.lines().nth(1).unwrap().starts_with("1  "), "{}", ran.stdout);
+    assert!(ran.stderr.contains("piton import N"), "{}", ran.stderr);
     let id = imported(&world, "pi.jsonl");
     assert!(list(&["--all"]).stdout.contains(&id));
     let line = &lines(&list(&["--json"]).stdout)[0];
+    assert_eq!(line["number"], 1);
     assert_eq!(
         (line["type"].as_str(), line["conversation"].as_str()),
         (Some("importable"), Some(id.as_str()))
@@ -426,4 +430,94 @@ fn sessions_of_real_agents_go_on_with_another_provider() {
         }
     }
     println!("{} sessions of real agents went on: {repaired:?}", cases.len());
+}
+
+/// A home with sessions of two agents in their usual places.
+fn with_sessions(world: &World) -> PathBuf {
+    let home = world.path("user");
+    for (name, place) in [
+        ("pi.jsonl", ".pi/agent/sessions/--x--/a.jsonl"),
+        ("claude.jsonl", ".claude/projects/-x/0b1c.jsonl"),
+    ] {
+        let place = home.join(place);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::copy(file(name), &place).unwrap();
+    }
+    home
+}
+
+fn with_home(world: &World, home: &Path, args: &[&str]) -> std::process::Command {
+    let mut command = world.command(args);
+    command.env("HOME", home);
+    for name in ["XDG_DATA_HOME", "PI_CODING_AGENT_DIR", "CLAUDE_CONFIG_DIR"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+#[test]
+fn a_session_is_taken_by_its_number_in_the_list() {
+    let world = World::new();
+    let home = with_sessions(&world);
+    let run = |args: &[&str]| world.ran(with_home(&world, &home, args).output().unwrap());
+    let listed = lines(&run(&["import", "--list", "--json"]).stdout);
+    let second = listed.iter().find(|line| line["number"] == 2).unwrap();
+    let ran = run(&["import", "2", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(lines(&ran.stdout)[0]["source"]["path"], second["path"], "{}", ran.stdout);
+    let ran = run(&["import", "1", "2"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 2), "{}", ran.stderr);
+    assert_eq!(world.rows().len(), 2);
+    for number in ["3", "0"] {
+        let ran = run(&["import", number]);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("there are 2"), "{}", ran.stderr);
+    }
+    // A file that is called like a number is a file.
+    fs::copy(file("qwen.jsonl"), world.work("3")).unwrap();
+    let ran = run(&["import", "3", "--json"]);
+    assert_eq!(lines(&ran.stdout)[0]["source"]["tool"], "qwen-code", "{}", ran.stderr);
+}
+
+#[test]
+fn a_session_comes_from_standard_input() {
+    let world = World::new();
+    let text = fs::read_to_string(file("pi.jsonl")).unwrap();
+    let ran = world.run_with_input(&["import", "-", "--json"], &text);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(lines(&ran.stdout)[0]["source"]["path"], "standard input");
+    // The same content from a file is the same conversation.
+    assert_eq!(import(&world, &file("pi.jsonl"), &[]).code, 0);
+    assert_eq!(world.rows().len(), 1);
+    for (text, said) in [
+        ("", "standard input is empty"),
+        ("Dear diary", "standard input is no session file that piton knows"),
+        ("SQLite format 3\0", "a session of opencode is read from its own place"),
+    ] {
+        let ran = world.run_with_input(&["import", "-"], text);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_list_and_the_help_fit_narrow_windows() {
+    let world = World::new();
+    let home = with_sessions(&world);
+    for columns in [40, 80] {
+        for args in [["import", "--list"], ["import", "--help"], ["queue", "-h"], ["help", "queue"]]
+        {
+            let command = with_home(&world, &home, &args);
+            let mut person = Person::starts_sized(command, (24, columns), &[("NO_COLOR", "1")]);
+            person.sees(if args[1] == "--list" { "TITLE" } else { "Usage:" });
+            let (code, screen) = person.leaves();
+            assert_eq!(code, 0, "{screen}");
+            // A word that is longer than the window cannot be helped.
+            let is_wide = |line: &&str| {
+                usize::from(columns) < line.chars().count() && line.trim().contains(' ')
+            };
+            let wide = screen.lines().find(is_wide);
+            assert_eq!(wide, None, "{columns} columns: {screen}");
+        }
+    }
 }

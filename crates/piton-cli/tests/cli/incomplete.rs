@@ -93,7 +93,7 @@ fn continuing_with_a_text_keeps_the_work_and_adds_the_message() {
         $ piton query --continue "never mind the file"
         Written.
         2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
-        2> The message is added to the incomplete turn. Waiting for input: write_file — "Run write_file: b.txt?"
+        2> The message is added to the incomplete turn. write_file gets no answer to "Run write_file: b.txt?".
         2> – write_file: b.txt — cancelled
         exit 0
         $ piton print

@@ -157,9 +157,10 @@ fn what_is_at_work_is_not_purged() {
     crate::world::wait_until(|| world.work("ready").exists());
     let id = world.rows()[0]["conversation"].as_str().unwrap().to_owned();
     let held = world.run(&["rm", "--purge", "--yes", &id]);
-    assert_eq!(held.code, 2, "{}", held.stderr);
+    assert_eq!(held.code, 5, "{}", held.stderr);
     assert!(held.stderr.contains("is held by"), "{}", held.stderr);
     let busy = world.run(&["rm", "--purge", "--yes", &other]);
+    assert_eq!(busy.code, 5, "{}", busy.stderr);
     assert!(busy.stderr.contains("a process works on another conversation"), "{}", busy.stderr);
     world.run(&["stop", &id]);
     world.finish(child);

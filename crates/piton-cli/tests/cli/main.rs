@@ -10,6 +10,7 @@ mod person;
 mod world;
 
 mod add_dir;
+mod anew;
 mod asking;
 mod bypass;
 mod chat;

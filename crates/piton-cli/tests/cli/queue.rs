@@ -185,3 +185,33 @@ fn how_many_messages_may_wait_is_a_setting() {
     assert!(ran.stderr.contains("queue is full: 1 messages wait"), "{}", ran.stderr);
     assert_eq!(finish(&world, holder), ["go", "1"]);
 }
+
+#[test]
+fn several_messages_are_taken_back_at_once_or_none_if_a_number_is_wrong() {
+    let (world, holder) = working(&["one", "two", "three", "four"]);
+    let wrong = world.run(&["queue", "rm", "1", "9"]);
+    assert_eq!(wrong.code, 2, "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("there is no message 9 that waits"), "{}", wrong.stderr);
+    assert_eq!(world.run(&["queue"]).stdout.lines().count(), 4, "nothing was taken back");
+    let ran = world.run(&["queue", "rm", "4", "1", "1", "2"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("Messages 1, 2 and 4 are taken back."), "{}", ran.stderr);
+    assert_eq!(world.run(&["queue"]).stdout, "  1  next   three\n");
+    assert_eq!(world.run(&["queue", "rm"]).code, 2);
+    assert_eq!(finish(&world, holder), ["go", "three"]);
+}
+
+// Whoever adds a message behind others is told its place.
+#[test]
+fn a_message_behind_others_is_told_its_place() {
+    let (world, holder) = working(&[]);
+    for (text, place) in [
+        ("one", "runs behind its turn."),
+        ("two", ", 2nd in the"),
+        ("three", ", 3rd in the queue."),
+    ] {
+        let ran = world.run(&["query", text, "--queue", "--no-wait"]);
+        assert!(ran.code == 0 && ran.stderr.contains(place), "{text}: {}", ran.stderr);
+    }
+    assert_eq!(finish(&world, holder), ["go", "one", "two", "three"]);
+}

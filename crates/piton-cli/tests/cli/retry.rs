@@ -237,7 +237,7 @@ fn only_a_message_of_the_newest_turn_is_tried_again() {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
     let ran = world.run(&["retry", "nobody"]);
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("there is no message nobody"), "{}", ran.stderr);
     assert_eq!(count(&world, "MessageRetried"), 0);
     let second = attempts(&world)[1]["message"].as_str().unwrap().to_owned();
@@ -320,9 +320,15 @@ fn the_message_that_is_tried_again_is_named() {
 fn where_nothing_was_said_there_is_nothing_to_try_again() {
     let world = World::new();
     let ran = world.run(&["retry", "--model", "demo"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no conversation in this directory"), "{}", ran.stderr);
+    assert_eq!(world.rows().len(), 0, "no conversation begins");
+    // One in which nothing was said.
+    assert_eq!(world.run(&["query", "hi", "--model", "demo"]).code, 0);
+    assert_eq!(world.run(&["fork", "--before", "1"]).code, 0);
+    let ran = world.run(&["retry"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains("There is no message to try again."), "{}", ran.stderr);
-    assert_eq!(world.rows().len(), 0, "no conversation begins");
 }
 
 // C9: who answered the message answers it again.

@@ -109,6 +109,73 @@ async fn what_did_not_come_back_is_named_and_a_fork_of_it_goes_on() {
     assert_eq!(turns, [&json!(2), &json!(3)]);
 }
 
+// A conversation that came back without its end goes on with other words; a fork that shares more must not take
+// them for its past.
+#[test]
+fn a_fork_whose_origin_came_back_shorter_says_so_and_keeps_its_own_words() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"say":"First."},{"say":"Kingfishers."},{"say":"Own."},{"say":"Inner."},
+        {"say":"Later."},{"say":"Later."},{"say":"Later."},{"say":"Later."}]}"#,
+    );
+    done(&world, &["query", "one", "--model", &model]);
+    let origin = world.only_id();
+    done(&world, &["query", "two", "--id", &origin]);
+    let outer = fork(&world, &origin);
+    done(&world, &["query", "three", "--id", &outer]);
+    let inner = fork(&world, &outer);
+    done(&world, &["query", "four", "--id", &inner]);
+    decay(&world, "Kingfishers");
+    let copy = taken(&world);
+    let ran = done(&world, &["doctor", "--salvage", &copy]);
+    let told = format!(
+        "It was forked from {origin}, which came back without its end: what they share is missing here."
+    );
+    assert_eq!(ran.stderr.matches(&told).count(), 1, "{}{}", ran.stdout, ran.stderr);
+    let check = || {
+        let ran = done(&world, &["print", &outer]);
+        assert!(ran.stderr.contains("what was said there is missing here"), "{}", ran.stderr);
+        assert!(ran.stdout.starts_with("> three\n"), "{}", ran.stdout);
+        let ran = done(&world, &["print", &inner]);
+        assert!(ran.stderr.contains("what was said there is missing here"), "{}", ran.stderr);
+        assert!(ran.stdout.starts_with("> three\n"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("> four\n"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("Later."), "{}", ran.stdout);
+    };
+    check();
+    world.run(&["query", "--discard-turn", "--id", &origin]);
+    for said in ["five", "six", "seven"] {
+        done(&world, &["query", said, "--id", &origin]);
+    }
+    check();
+    done(&world, &["query", "eight", "--id", &outer]);
+}
+
+// The same where only the fork is here, and the other one comes from an older copy of the database.
+#[tokio::test]
+async fn a_conversation_of_which_forks_know_more_comes_back_under_another_name() {
+    let world = World::new();
+    let origin = begin(&world, "one");
+    let copy = world.path("copy.db");
+    fs::copy(world.path("home/piton.db"), &copy).unwrap();
+    done(&world, &["query", "two", "--id", &origin]);
+    let kept = fork(&world, &origin);
+    done(&world, &["query", "three", "--id", &kept]);
+    purge(&world, &origin).await;
+    let ran = world.run(&["doctor", "--salvage", copy.to_str().unwrap()]);
+    let told = format!("It is {origin}, under another name: forks of {origin}");
+    assert!(ran.stderr.contains(&told), "{}{}", ran.stdout, ran.stderr);
+    let rows = world.rows();
+    let other = rows.iter().map(|row| row["conversation"].as_str().unwrap());
+    let other = other.filter(|id| *id != kept).collect::<Vec<_>>();
+    assert_eq!(other.len(), 1);
+    assert_ne!(other, [&origin]);
+    done(&world, &["query", "else", "--id", other[0]]);
+    let ran = done(&world, &["print", &kept]);
+    assert!(ran.stdout.starts_with("> three\n"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("what was said there is missing here"), "{}", ran.stderr);
+}
+
 #[test]
 fn an_emptied_or_missing_database_of_a_used_home_is_told() {
     for is_missing in [false, true] {

@@ -335,6 +335,34 @@ fn the_printed_address_signs_a_browser_in_once_and_tokens_are_revoked() {
 }
 
 #[test]
+fn a_server_goes_on_in_the_background_is_found_and_is_stopped() {
+    let world = World::new();
+    assert_eq!(world.run(&["serve", "status"]).code, 1);
+    assert_eq!(world.run(&["serve", "stop"]).code, 1);
+    let begun = world.run(&["serve", "--background"]);
+    assert_eq!(begun.code, 0, "{}", begun.stderr);
+    assert!(begun.stderr.contains("/sign-in?code="), "{}", begun.stderr);
+    let status = world.run(&["serve", "status"]);
+    assert_eq!((status.code, &status.stdout), (0, &begun.stdout), "{}", status.stderr);
+    // It answers, and there is one of a home.
+    let address = status.stdout.trim().strip_prefix("http://").unwrap().to_owned();
+    let mut stream = TcpStream::connect(&address).unwrap();
+    write!(stream, "GET /healthz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    for args in [["serve"].as_slice(), &["serve", "--background"]] {
+        let second = world.run(args);
+        assert_eq!(second.code, 2, "{}", second.stderr);
+        assert!(second.stderr.contains("runs already on http://"), "{}", second.stderr);
+    }
+    let stopped = world.run(&["serve", "stop"]);
+    assert_eq!(stopped.code, 0, "{}", stopped.stderr);
+    assert_eq!(world.run(&["serve", "status"]).code, 1);
+}
+
+#[test]
 fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
     let world = World::new();
     for (args, said) in [

@@ -12,16 +12,23 @@ const NO_SUMMARY: &str = "no summary lies over this conversation";
 /// What is said of a turn that nobody performs, and that is not to go on because of a summary.
 const LEFT: &str = "nobody was working on it";
 
+/// Why there is nothing to sum up, in words for people; none if there is something.
+pub fn nothing_to_sum_up(state: &State, focus: Option<&str>) -> Option<&'static str> {
+    let has_focus = focus.is_some_and(|focus| !focus.trim().is_empty());
+    match cut::possible(state) {
+        None => Some(NOTHING_THERE),
+        Some(cut) if !has_focus && cut <= state.cut() => Some(NOTHING_NEW),
+        Some(cut) if !has_focus && !cut::shrinks(state, cut) => Some(NO_GAIN),
+        Some(_) => None,
+    }
+}
+
 /// A person wants a summary.
 pub(super) fn wanted(state: &State, focus: Option<&str>) -> Result<Event, Refusal> {
+    if let Some(message) = nothing_to_sum_up(state, focus) {
+        return Err(impossible(message));
+    }
     let focus = focus.map(str::trim).filter(|focus| !focus.is_empty());
-    let cut = cut::possible(state).ok_or_else(|| impossible(NOTHING_THERE))?;
-    if focus.is_none() && cut <= state.cut() {
-        return Err(impossible(NOTHING_NEW));
-    }
-    if focus.is_none() && !cut::shrinks(state, cut) {
-        return Err(impossible(NO_GAIN));
-    }
     Ok(Event::SummaryWanted { focus: focus.map(Into::into) })
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{State, Step, Turn};
 pub use crate::event::Cut;
-use crate::event::{Event, SummaryFault, TurnEnd};
+use crate::event::{ContextItem, Event, SummaryFault, TurnEnd};
 use crate::id::{StepId, Timestamp, TurnId};
 
 /// A summary in place of the oldest part.
@@ -14,6 +14,9 @@ pub struct Overlay {
     pub summary: Arc<str>,
     /// What it covers.
     pub cut: Cut,
+    /// What piton told with the turns that it covers and that counts. It stands beside the summary, as it was
+    /// told, so that the model always sees the instructions that count.
+    pub context: Vec<ContextItem>,
     /// How many parts of it a model wrote.
     pub pieces: u32,
     /// Why the model was of no use for it, if it was not.
@@ -27,12 +30,20 @@ pub struct Overlay {
 }
 
 impl Overlay {
-    /// What an entry says of a summary that is laid.
+    /// What an entry says of a summary that is laid; the context follows from what it covers.
     pub(super) fn of(event: &Event, at: Timestamp) -> Option<Self> {
         if let Event::Compacted { summary, through } = event {
             let (summary, cut) = (summary.clone(), Cut { through: *through, within: None });
-            let (pieces, fault, tokens_before, tokens_after) = (0, None, 0, 0);
-            return Some(Self { summary, cut, pieces, fault, tokens_before, tokens_after, at });
+            return Some(Self {
+                summary,
+                cut,
+                context: Vec::new(),
+                pieces: 0,
+                fault: None,
+                tokens_before: 0,
+                tokens_after: 0,
+                at,
+            });
         }
         let Event::SummaryLaid { summary, through, within, tokens_before, tokens_after, pieces } =
             event
@@ -42,6 +53,7 @@ impl Overlay {
         Some(Self {
             summary: summary.clone(),
             cut: Cut { through: *through, within: *within },
+            context: Vec::new(),
             pieces: *pieces,
             fault: None,
             tokens_before: *tokens_before,
@@ -91,8 +103,8 @@ impl State {
             return false;
         }
         self.summing.laid(Some(overlay.tokens_after).filter(|tokens| *tokens != 0));
-        let fault = self.summing.fault.take();
-        self.overlay = Some(Overlay { fault, ..overlay });
+        let (fault, context) = (self.summing.fault.take(), self.context_within(cut));
+        self.overlay = Some(Overlay { context, fault, ..overlay });
         // A request that was too large is another one now.
         if let Some(turn) = self.open_turn_mut() {
             turn.forgive_overflow();

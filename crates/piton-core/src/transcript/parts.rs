@@ -45,12 +45,13 @@ impl Transcript {
             match message {
                 Message::Results(_) => found.outputs += all,
                 Message::Assistant(_) => found.rest += all,
-                Message::User(parts) if parts.iter().any(is_summary) => found.summary += all,
                 Message::User(parts) => {
                     let told = parts.iter().filter(|part| is_context(part));
                     let told = told.map(part_letters).sum::<usize>() as u64;
                     found.instructions += told;
-                    found.rest += all - told;
+                    let is_summary = parts.iter().any(is_summary);
+                    let place = if is_summary { &mut found.summary } else { &mut found.rest };
+                    *place += all - told;
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::state::Config;
 /// are not exact.
 const SPARE_TOKENS: u64 = 1_024;
 /// Most tokens that a provider may be left to choose by itself for an answer, where nobody knows more.
-const CHOSEN_ANSWER_TOKENS: u64 = 4_096;
+const CHOSEN_ANSWER_TOKENS: u32 = 4_096;
 
 /// What bounds the next answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,15 +26,20 @@ impl AnswerRoom {
     /// Most tokens of the answer; 0 leaves it to the provider. Providers check that request and answer
     /// fit the window together.
     pub(super) fn tokens_max(self) -> u32 {
-        let Some(Window { tokens, answer_tokens_max, .. }) = self.window else { return self.set };
-        let left = tokens.saturating_sub(self.expected).saturating_sub(SPARE_TOKENS).max(1);
-        let said = [self.set, answer_tokens_max].into_iter().filter(|most| *most != 0).min();
-        let chosen = said.map_or(CHOSEN_ANSWER_TOKENS, u64::from);
-        if left < chosen {
-            u32::try_from(left).unwrap_or(u32::MAX)
+        let (Some(left), Some(window)) = (self.left(), self.window) else { return self.set };
+        let said = [self.set, window.answer_tokens_max].into_iter().filter(|most| *most != 0).min();
+        if left < said.unwrap_or(CHOSEN_ANSWER_TOKENS) {
+            left
         } else {
             self.set.min(said.unwrap_or(0))
         }
+    }
+
+    /// What the request leaves of the window, at least 1; none where the window is not known.
+    pub(super) fn left(self) -> Option<u32> {
+        let Window { tokens, .. } = self.window?;
+        let left = tokens.saturating_sub(self.expected).saturating_sub(SPARE_TOKENS).max(1);
+        Some(u32::try_from(left).unwrap_or(u32::MAX))
     }
 }
 

@@ -360,7 +360,7 @@ impl From<&Undone> for UndoView {
 
 impl From<&Overlay> for Covered {
     fn from(overlay: &Overlay) -> Self {
-        let Overlay { summary, cut, pieces, fault, tokens_before, tokens_after, at } =
+        let Overlay { summary, cut, pieces, fault, tokens_before, tokens_after, at, .. } =
             overlay.clone();
         let (Cut { through, within }, fault) = (cut, fault.map(|why| why.in_words().to_owned()));
         Self { through, within, summary, pieces, fault, tokens_before, tokens_after, at }

@@ -41,11 +41,53 @@ fn only_the_first_message_of_a_turn_has_it() {
 }
 
 #[test]
-fn what_a_discarded_turn_or_a_covered_one_told_is_not_known() {
+fn what_a_discarded_turn_told_is_not_known() {
     let script = "turn context:date:Tuesday user ask answer:hi end:completed";
     assert_eq!(told(&fold(script)), "date=Tuesday");
     assert_eq!(told(&fold(&script.replace("completed", "discarded"))), "");
-    assert_eq!(told(&fold(&format!("{script} compact:1"))), "");
+}
+
+/// Two turns that tell something, the second anew what the first did, and one that goes on.
+const TOLD: &str = "turn context:rules:rule-old user ask answer:hi end:completed \
+                    turn context:rules:rule-new user ask answer:hi end:completed \
+                    turn user ask calls(r:a) finish:a ask calls(r:b) finish:b";
+
+// X27, D15
+#[test]
+fn what_a_covered_turn_told_stands_beside_the_summary_while_it_counts() {
+    for summary in ["compact:2", "sum:2", "sum:2:3.1", "sum:1 sum:2", "sum:1 sum:2:3.1"] {
+        let state = fold(&format!("{TOLD} {summary}"));
+        let sent = shown(&Transcript::from(&state));
+        let first = sent.lines().next().unwrap_or_default();
+        assert!(first.contains("so far") && first.contains("rule-new"), "{summary}: {sent}");
+        assert_eq!(
+            (told(&state), sent.contains("rule-old")),
+            ("rules=rule-new".into(), false),
+            "{summary}"
+        );
+    }
+}
+
+#[test]
+fn what_is_told_anew_behind_a_summary_does_not_stand_beside_it() {
+    let state = fold(&format!("{TOLD} sum:1"));
+    let sent = shown(&Transcript::from(&state));
+    assert_eq!((sent.matches("rule-").count(), sent.contains("rule-old")), (1, false), "{sent}");
+    assert_eq!(told(&state), "rules=rule-new");
+}
+
+#[test]
+fn what_a_summary_stands_beside_does_not_change_with_what_is_told_later() {
+    let covered = format!("{TOLD} ask answer:hi end:completed sum:2");
+    let first = |script: &str| {
+        let sent = shown(&Transcript::from(&fold(script)));
+        sent.lines().next().unwrap_or_default().to_owned()
+    };
+    let later = format!("{covered} turn context:rules:rule-newest user");
+    assert_eq!(first(&later), first(&covered));
+    assert_eq!(told(&fold(&later)), "rules=rule-newest");
+    let lifted = fold(&format!("{later} lift"));
+    assert_eq!(shown(&Transcript::from(&lifted)).matches("rule-").count(), 3);
 }
 
 #[test]

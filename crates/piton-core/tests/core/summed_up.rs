@@ -234,6 +234,36 @@ fn the_text_has_a_bound_and_counts_what_it_leaves_out() {
     assert!(text.contains("call 1.199.0"), "{text}");
 }
 
+// Section 4.4 of the design: the newest messages have the longest extracts, and no rule of an old one is lost
+// while there is room for its first words.
+#[test]
+fn every_message_has_a_line_before_the_newest_have_long_ones() {
+    let said = |turn: usize| format!("rule-{turn}-{}", "x".repeat(600));
+    let turn = |turn: usize| format!("turn user:{} ask answer:fine end:completed", said(turn));
+    let text = |turns: usize| {
+        let turns: Vec<String> = (1..=turns).map(turn).collect();
+        let script =
+            format!("context_max:12288 {} turn user ask calls(r:a) finish:a", turns.join(" "));
+        let state = fold(&script);
+        recap::text(&state, cut::widest(&state).unwrap(), &Look::default())
+    };
+    let lengths = |text: &str| -> Vec<usize> {
+        let lines = text.lines().filter(|line| line.contains("rule-"));
+        lines.map(|line| line.chars().filter(|letter| *letter == 'x').count()).collect()
+    };
+    let (short, long) = (60..80, 250..300);
+    let few = lengths(&text(2));
+    assert!(few.iter().all(|length| long.contains(length)), "{few:?}");
+    let six = lengths(&text(6));
+    assert_eq!(six.len(), 6, "{six:?}");
+    assert!(six[..5].iter().all(|length| short.contains(length)), "{six:?}");
+    assert!(long.contains(&six[5]), "{six:?}");
+    let many = text(60);
+    assert!(lengths(&many).iter().all(|length| short.contains(length)), "{many}");
+    assert!(many.contains("older ones are left out)") && many.contains("rule-60-"), "{many}");
+    assert!(many.chars().count() <= 12_288 / 20 * 4, "{}", many.chars().count());
+}
+
 #[test]
 fn files_that_changed_since_are_told_from_those_that_did_not() {
     let mut state = fold("turn user ask calls(d:a d:b) finish:a finish:b ask calls(r:c) finish:c");

@@ -46,25 +46,26 @@ fn codex_with_an_open_call_and_a_made_up_result() {
     check(
         "codex.jsonl",
         expect![[r#"
-        person: count the lines
-        thinks: use wc
-        model: Counting.
-        call: exec_command {"cmd":"wc -l a"} -> Process exited with code 0
-        Output:
-        7 a
-        call: exec_command {"raw":"{\"cmd\": broken"} -> UNKNOWN
-        call: apply_patch {"raw":"*** Begin Patch"} -> UNKNOWN
-        failed: task_complete with error: stream disconnected
-        -- open: task_complete with error: stream disconnected
-        system_prompt@1: You are a robot.
-        note@3: <permissions instructions>ask
-        note@4: <environment_context>
-        synthetic_result@10: exec_command call_2: Wall time: 2.0 seconds
-        call_without_result@11: apply_patch call_3
-        result_without_call@14: call_9: of nobody
-        error_recorded@15: task_complete with error: stream disconnected
-        unknown_record@16: strange_line
-    "#]],
+            person: count the lines
+            thinks: use wc
+            model: Counting.
+            call: exec_command {"cmd":"wc -l a"} -> Process exited with code 0
+            Output:
+            7 a
+            call: exec_command {"raw":"{\"cmd\": broken"} -> UNKNOWN
+            call: apply_patch {"raw":"*** Begin Patch"} -> UNKNOWN
+            failed: task_complete with error: stream disconnected
+            -- open: task_complete with error: stream disconnected
+            system_prompt@1: You are a robot.
+            note@3: <permissions instructions>ask
+            note@4: <environment_context>
+            synthetic_result@10: exec_command call_2: Wall time: 2.0 seconds
+            mended_arguments@10: exec_command {"raw":"{\"cmd\": broken"}
+            call_without_result@11: apply_patch call_3
+            result_without_call@14: call_9: of nobody
+            error_recorded@15: task_complete with error: stream disconnected
+            unknown_record@16: strange_line
+        "#]],
     );
 }
 
@@ -225,6 +226,7 @@ fn messages_of_anthropic_out_of_order() {
             result_without_call@10: toolu_no: a stray
             call_without_result@20: calc toolu_1
             duplicate_result@20: calc toolu_2: 2 results, not the same; the first one counts
+            mended_arguments@20: calc {"raw":"[1]"}
             empty_assistant_message@62: nothing in it that can be sent
         "#]],
     );
@@ -243,6 +245,7 @@ fn messages_of_openai_with_broken_arguments() {
             -- open
             note@4: Be kind.
             call_without_result@23: weather call_2
+            mended_arguments@23: weather {"raw":"{\"city\": \"Bo"}
         "#]],
     );
 }

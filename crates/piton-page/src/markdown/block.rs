@@ -5,6 +5,7 @@
 )]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pulldown_cmark::{CodeBlockKind, Event, OffsetIter, Options, Parser, Tag};
 
@@ -39,6 +40,23 @@ pub(crate) struct Memory {
     painted: BTreeMap<usize, Vec<Chunk>>,
     /// Whether blocks depend on more than their source: a definition changes blocks that stand anywhere.
     is_of_no_use: bool,
+    /// What was frozen last.
+    pub(super) frozen: Option<Frozen>,
+}
+
+/// The beginning of a text that comes: nothing changes it any more.
+#[derive(Clone, Debug)]
+pub(super) struct Frozen {
+    /// The text that the journal had.
+    pub(super) durable: String,
+    /// Its elements.
+    pub(super) parts: Vec<Arc<Part>>,
+    /// How many whole blocks they are.
+    pub(super) whole: usize,
+    /// How many children of the block behind them are among them.
+    pub(super) begun: usize,
+    /// Where that block begins.
+    pub(super) start: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -72,6 +90,11 @@ fn parse(source: &str) -> OffsetIter<'_> {
 
 /// The blocks of a text, in order.
 pub(crate) fn blocks(source: &str, memory: &mut Memory) -> Vec<Block> {
+    blocks_from(source, 0, memory).into_iter().map(|(_, block)| block).collect()
+}
+
+/// The blocks of a text that stands behind so many others, each with the line in which it begins.
+pub(super) fn blocks_from(source: &str, behind: usize, memory: &mut Memory) -> Vec<(usize, Block)> {
     let mut parser = parse(source);
     memory.is_of_no_use = parser.reference_definitions().iter().next().is_some();
     let mut blocks = Vec::new();
@@ -87,9 +110,11 @@ pub(crate) fn blocks(source: &str, memory: &mut Memory) -> Vec<Block> {
             }
             events.push(event);
         }
-        let at = blocks.len();
-        let source = source.get(range).unwrap_or_default();
-        blocks.push(block(&events, Place { at, source }, memory));
+        let before = source.get(..range.start).unwrap_or_default();
+        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        let place =
+            Place { at: behind + blocks.len(), source: source.get(range).unwrap_or_default() };
+        blocks.push((start, block(&events, place, memory)));
     }
     blocks
 }

@@ -180,7 +180,7 @@ fn long_code_and_lists_freeze_inside() {
     let coming_text =
         Coming { durable: &text, now: &format!("{text}more"), is_open: true, is_new_try: false };
     let (frozen, tail) = coming("x", &coming_text, &mut Memory::default());
-    let frozen: String = frozen.iter().map(Part::html).collect();
+    let frozen: String = frozen.iter().map(|part| part.html()).collect();
     assert!(frozen.contains("line 39\n") && !frozen.contains("line 40"), "{frozen}");
     assert!(
         tail.starts_with("<figure class=\"code go-on\">") && tail.contains("line 40"),

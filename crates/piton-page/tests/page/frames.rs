@@ -98,7 +98,7 @@ fn follow(walk: &Walk, begin: usize, misses: &[bool]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
 
     // C29, C30, D33
     #[test]

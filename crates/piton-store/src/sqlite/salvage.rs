@@ -50,6 +50,8 @@ pub struct Salvaged {
     pub key: i64,
     /// How much of it there is.
     pub extent: Extent,
+    /// The last entry that there is.
+    pub end: Seq,
     chunks: Vec<Cell>,
 }
 
@@ -183,14 +185,14 @@ impl Found {
         let conversations = conversations.into_iter().map(|(key, chunks)| {
             let last = chunks.last().map_or(0, |(id, _)| *id);
             let is_behind = end_is_certain && last_lost.is_none_or(|lost| lost < last);
-            let (chunks, is_cut) = in_order(chunks);
+            let InOrder { chunks, end, is_cut } = in_order(chunks);
             let extent = match (is_cut, is_behind) {
                 (true, _) => Extent::Cut,
                 (false, true) => Extent::Whole,
                 (false, false) => Extent::EndInDoubt,
             };
             let conversation = self.names.get(&key).map(|(_, name)| name.clone());
-            Salvaged { conversation, key, extent, chunks }
+            Salvaged { conversation, key, extent, end, chunks }
         });
         let conversations = conversations.collect();
         let path = path.to_owned();
@@ -206,18 +208,27 @@ impl Found {
     }
 }
 
-/// The chunks of a conversation as far as each follows the one before it, and whether there are more.
-fn in_order(mut chunks: Vec<(i64, &Place)>) -> (Vec<Cell>, bool) {
+/// The chunks of a conversation as far as each follows the one before it.
+struct InOrder {
+    chunks: Vec<Cell>,
+    /// The last entry of them.
+    end: Seq,
+    /// Whether there are more, behind one that is missing.
+    is_cut: bool,
+}
+
+fn in_order(mut chunks: Vec<(i64, &Place)>) -> InOrder {
     chunks.sort_by_key(|(id, place)| (place.first, *id));
-    let (mut next, mut kept) = (Seq(1), Vec::new());
+    let mut kept = InOrder { chunks: Vec::new(), end: Seq(0), is_cut: false };
     for (_, place) in &chunks {
-        if place.first != next {
-            return (kept, true);
+        if place.first != kept.end.next() {
+            kept.is_cut = true;
+            break;
         }
-        next = place.last.next();
-        kept.push(place.cell);
+        kept.end = place.last;
+        kept.chunks.push(place.cell);
     }
-    (kept, false)
+    kept
 }
 
 /// A row as a chunk with its conversation, if it is one and its sum holds.

@@ -74,14 +74,17 @@ struct System<'a> {
 
 /// Makes the body.
 pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
-    let ask = Ask { effort: usable_effort(transcript.messages(), ask), ..ask.clone() };
+    let left = transcript.answer_tokens_left();
+    let answer_tokens = model::answer_tokens(&ask.model, ask.max_tokens, left);
+    let effort = usable_effort(transcript.messages(), ask, answer_tokens);
+    let ask = Ask { effort, ..ask.clone() };
     let names = Names::of(transcript.tools());
     let has_system = !is_blank(transcript.system());
     let system = System { kind: "text", text: transcript.system(), cache_control: Ephemeral {} };
-    let (thinking, output_config) = thinking(&ask);
+    let (thinking, output_config) = thinking(&ask, answer_tokens);
     let head = Head {
         model: &ask.model,
-        max_tokens: model::answer_tokens(&ask.model, ask.max_tokens),
+        max_tokens: answer_tokens,
         stream: true,
         thinking,
         output_config,
@@ -100,7 +103,7 @@ pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec
     body
 }
 
-fn thinking(ask: &Ask) -> (Option<Thinking>, Option<OutputConfig>) {
+fn thinking(ask: &Ask, answer_tokens: u32) -> (Option<Thinking>, Option<OutputConfig>) {
     let Some(effort) = ask.effort else { return (None, None) };
     match model::form(&ask.model) {
         Form::Never => (None, None),
@@ -109,8 +112,7 @@ fn thinking(ask: &Ask) -> (Option<Thinking>, Option<OutputConfig>) {
             (Some(Thinking::Disabled), None)
         }
         Form::Budget | Form::Foreign => {
-            let most = model::answer_tokens(&ask.model, ask.max_tokens);
-            let budget = model::budget_tokens(effort, most);
+            let budget = model::budget_tokens(effort, answer_tokens);
             (budget.map(|budget_tokens| Thinking::Enabled { budget_tokens }), None)
         }
         Form::Adaptive => {
@@ -129,15 +131,14 @@ fn thinking(ask: &Ask) -> (Option<Thinking>, Option<OutputConfig>) {
 /// The effort that can be asked for. With a budget, the turn of an open tool loop must begin with
 /// a thought; where that thought is missing (another model had it, or there was none), the rest of
 /// the loop goes on without thinking, because a request without thinking is better than none.
-fn usable_effort(messages: &[Message], ask: &Ask) -> Option<Effort> {
+fn usable_effort(messages: &[Message], ask: &Ask, answer_tokens: u32) -> Option<Effort> {
     let effort = ask.effort?;
     match model::form(&ask.model) {
         Form::Never => None,
         Form::Foreign if effort == Effort::None => Some(effort),
         Form::Adaptive => Some(effort),
         Form::Budget | Form::Foreign => {
-            let most = model::answer_tokens(&ask.model, ask.max_tokens);
-            model::budget_tokens(effort, most)?;
+            model::budget_tokens(effort, answer_tokens)?;
             let first = open_loop(messages);
             first.is_none_or(|message| blocks::starts_with_thought(message, ask)).then_some(effort)
         }

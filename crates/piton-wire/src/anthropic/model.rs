@@ -85,14 +85,14 @@ fn version(model: &str) -> Option<(u8, u8)> {
     Some((major, words.next().and_then(number).unwrap_or(0)))
 }
 
-/// Most tokens of an answer.
-pub(super) fn answer_tokens(model: &str, asked: Option<u32>) -> u32 {
+/// Most tokens of an answer: what was asked for, or as many as usual if the window has `left` them.
+pub(super) fn answer_tokens(model: &str, asked: Option<u32>, left: Option<u32>) -> u32 {
     let usual = match form(model) {
         Form::Never => ANSWER_TOKENS_OLD,
         Form::Foreign => ANSWER_TOKENS_FOREIGN,
         Form::Budget | Form::Adaptive => ANSWER_TOKENS,
     };
-    asked.unwrap_or(usual).max(1)
+    asked.unwrap_or(usual).min(left.unwrap_or(u32::MAX)).max(1)
 }
 
 /// The budget for an effort, or `None` where the answer is too short to leave room for thought.

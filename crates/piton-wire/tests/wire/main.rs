@@ -1,6 +1,7 @@
 #![cfg(test)]
 //! Dialects against streams written for them, and against recorded ones where those are at hand.
 
+mod answer_room;
 mod broken_streams;
 mod caches;
 mod efforts;

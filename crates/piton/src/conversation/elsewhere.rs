@@ -7,6 +7,7 @@ use piton_core::command::{Command, Envelope, Performing, Refusal, UserPart, queu
 use piton_core::id::CommandId;
 use piton_core::outcome::Ending;
 use piton_core::state::{State, Verdict};
+use piton_core::view::View;
 use piton_store::StoreError;
 
 use super::Conversation;
@@ -54,6 +55,17 @@ impl Conversation {
         let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
         let state = reader::state(&*hosts.parts().journal, &self.id).await.map_err(failed)?;
         Ok(state.commands.get(command).map(|(_, verdict)| verdict.clone()))
+    }
+
+    /// The same with the conversation as it was then. Both are from one reading: what a command was refused for
+    /// is in the view.
+    pub async fn judged(
+        &self,
+        command: &CommandId,
+    ) -> Result<(Option<Verdict>, View), CommandError> {
+        let state = reader::state(&*self.journal()?, &self.id).await.map_err(failed)?;
+        let verdict = state.commands.get(command).map(|(_, verdict)| verdict.clone());
+        Ok((verdict, View::from(&state)))
     }
 
     /// How the newest turn stands.

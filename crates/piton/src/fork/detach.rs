@@ -24,20 +24,19 @@ use crate::reader;
 /// Records that are copied with one commit.
 const COPIED_RECORDS: usize = 64;
 
-/// The conversations that were cut from one of these, are none of them, and have no copy of what they share.
-/// Reads the first entry of every conversation.
-pub async fn attached(
-    journal: &dyn Journal,
-    all: &[ConversationId],
-) -> Result<Vec<Fork>, StoreError> {
+/// All conversations that were cut from another one. Reads the first entry of every conversation.
+pub async fn forks(journal: &dyn Journal) -> Result<Vec<Fork>, StoreError> {
     let mut forks = Vec::new();
     let mut page = Page::first(LIST_ROWS);
     loop {
         let listing = journal.list(page.clone()).await?;
         for Listed { conversation, .. } in listing.rows {
-            let fork = fork_from(journal, conversation, all).await?;
-            // A row that moved while the list was read comes twice.
-            forks.extend(fork.filter(|fork| !forks.contains(fork)));
+            // One that cannot be read needs nobody any more.
+            let first = journal.read(&conversation, Seq::default(), 1).await.unwrap_or_default();
+            let opened = first.first().map(|record| reader::entry(record).event);
+            if let Some(Event::ConversationOpened { origin: Some(origin), .. }) = opened {
+                forks.push(Fork { conversation, origin });
+            }
         }
         match listing.next {
             Some(next) => page.after = Some(next),
@@ -46,27 +45,36 @@ pub async fn attached(
     }
 }
 
-async fn fork_from(
+/// The conversations that were cut from one of these, are none of them, and have no copy of what they share.
+/// Reads the first entry of every conversation.
+pub async fn attached(
     journal: &dyn Journal,
-    conversation: ConversationId,
     all: &[ConversationId],
-) -> Result<Option<Fork>, StoreError> {
-    if all.contains(&conversation) {
-        return Ok(None);
+) -> Result<Vec<Fork>, StoreError> {
+    let mut attached = Vec::new();
+    for fork in forks(journal).await? {
+        // A row that moved while the list was read comes twice.
+        if needs(journal, &fork, all).await? && !attached.contains(&fork) {
+            attached.push(fork);
+        }
     }
-    // One that cannot be read needs nobody any more.
-    let first = journal.read(&conversation, Seq::default(), 1).await.unwrap_or_default();
-    let opened = first.first().map(|record| reader::entry(record).event);
-    let Some(Event::ConversationOpened { origin: Some(origin), .. }) = opened else {
-        return Ok(None);
-    };
+    Ok(attached)
+}
+
+/// Whether a fork lacks a copy of what it shares with one of these.
+async fn needs(
+    journal: &dyn Journal,
+    Fork { conversation, origin }: &Fork,
+    all: &[ConversationId],
+) -> Result<bool, StoreError> {
+    if all.contains(conversation) || !all.contains(&origin.conversation) {
+        return Ok(false);
+    }
     let Some(end) = journal.status(&origin.conversation).await?.map(|listed| listed.end) else {
-        return Ok(None);
+        return Ok(false);
     };
     let copied = journal.status(&conversation.of_origin()).await?.map(|listed| listed.end);
-    let is_copied = origin.through.min(end) <= copied.unwrap_or_default();
-    let needs = all.contains(&origin.conversation) && !is_copied;
-    Ok(needs.then_some(Fork { conversation, origin }))
+    Ok(copied.unwrap_or_default() < origin.through.min(end))
 }
 
 /// Copies what a fork shares, so that the conversation that it was cut from can go. The copy is durable when

@@ -349,14 +349,42 @@ async fn a_fork_of_what_is_gone_says_so_and_has_its_own_entries() {
     assert_eq!(two.perform(Command::say(say("mine"))).await.unwrap(), Ending::Done);
     // Another store, into which the middle one and its origin were not brought.
     let other = Stage::new(TALK);
-    let records = stage.journal.read(two.id(), Seq(0), 1_000).await.unwrap();
-    let record = |it: Record| NewRecord { at: it.at, format: it.format, body: it.body };
-    let records = records.into_iter().map(record).collect();
-    write(&*other.journal, two.id(), records, StatusRow::default()).await;
+    bring(&stage, &other, two.id(), 0).await;
     let view = other.engine().view(two.id()).await.unwrap();
     assert!(view.head.origin_gone);
     assert_eq!(view.turns.len(), 1);
     assert!(!engine.view(two.id()).await.unwrap().head.origin_gone);
+}
+
+// Bad input: an origin that ends before the cut has not what they share, so nothing of it is taken for that.
+#[tokio::test(start_paused = true)]
+async fn a_fork_of_what_ends_before_the_cut_says_so_and_has_its_own_entries() {
+    let stage = Stage::new(TALK);
+    let engine = stage.engine();
+    talk(&stage, &engine).await;
+    let one = fork(&stage, &engine, &ForkAt::End).await;
+    let two = engine.fork(one.id(), &ForkAt::End, None).await.unwrap();
+    assert_eq!(two.perform(Command::say(say("mine"))).await.unwrap(), Ending::Done);
+    let other = Stage::new(TALK);
+    for (id, left_out) in [(stage.conversation(), 1), (one.id(), 0), (two.id(), 0)] {
+        bring(&stage, &other, id, left_out).await;
+    }
+    for (id, turns) in [(one.id(), 0), (two.id(), 1)] {
+        let view = other.engine().view(id).await.unwrap();
+        assert!(view.head.origin_gone);
+        assert_eq!(view.turns.len(), turns);
+        let lineage = reader::lineage(&*other.journal, id).await.unwrap();
+        assert_eq!(lineage.gone.as_ref(), Some(stage.conversation()));
+    }
+}
+
+/// Brings a conversation into another store, without so many of its last entries.
+async fn bring(from: &Stage, to: &Stage, id: &ConversationId, left_out: usize) {
+    let mut records = from.journal.read(id, Seq(0), 1_000).await.unwrap();
+    records.truncate(records.len() - left_out);
+    let record = |it: Record| NewRecord { at: it.at, format: it.format, body: it.body };
+    let records = records.into_iter().map(record).collect();
+    write(&*to.journal, id, records, StatusRow::default()).await;
 }
 
 /// Begins a conversation with these records.

@@ -1,12 +1,20 @@
 //! Answers from other processes: taken by the one writer, once, also by the next one.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
 use piton::{
-    AnswerThen, Attendance, Command, Envelope, Kept, OnIncomplete::Ask, Refusal, Reply, Verdict,
+    AnswerThen, Attendance, Command, Engine, Envelope, Kept, LeaseWait, OnIncomplete::Ask, Refusal,
+    Reply, Session, Verdict,
 };
 use piton_core::event::{Event, PermissionMode};
 use piton_core::id::{CommandId, InquiryId};
 use piton_core::outcome::Ending;
+use piton_core::view::View;
+use piton_proof::passing::{Onlooker, Passing};
 use piton_store::{Journal as _, Letter};
+use tokio::sync::Mutex;
 
 use crate::stage::{Stage, pass, pending, say};
 
@@ -162,4 +170,62 @@ async fn a_letter_brings_a_rule_with_its_answer() {
             && has(|event| matches!(event, Event::ConfigChanged { .. }))
     });
     assert!(together);
+}
+
+/// Has letters taken before somebody reads for so many times.
+#[derive(Debug)]
+struct Meddling {
+    after: AtomicUsize,
+    writer: Mutex<Option<Session>>,
+}
+
+#[async_trait]
+impl Onlooker for Meddling {
+    async fn reading(&self) {
+        let left = self.after.load(Ordering::Relaxed);
+        if left == 0
+            && let Some(mut session) = self.writer.lock().await.take()
+        {
+            session.take_letters().await.unwrap();
+        }
+        self.after.store(left.saturating_sub(1), Ordering::Relaxed);
+    }
+}
+
+/// Two answers to one question lie there, and are taken before the reader of this engine reads for so many
+/// times.
+async fn taken_after(reads: usize) -> (Stage, Engine, CommandId) {
+    let stage = asking(PAY);
+    let mut session = stage.create().await;
+    assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::WaitingForInput);
+    let asked = pending(session.state()).remove(0);
+    leave(&stage, &asked, &Reply::Deny, 1).await;
+    let late = leave(&stage, &asked, &Reply::Allow, 2).await;
+    let meddling = Meddling { after: AtomicUsize::new(reads), writer: Mutex::new(Some(session)) };
+    let journal = Arc::new(Passing::new(stage.journal.clone(), meddling));
+    let engine = stage.engine_over(journal, LeaseWait::NONE);
+    (stage, engine, late.envelope.id)
+}
+
+/// Whether an answer is refused although nobody has answered.
+fn contradict(verdict: Option<&Verdict>, view: &View) -> bool {
+    matches!(verdict, Some(Verdict::Refused(_))) && 0 < view.open_questions().count()
+}
+
+// J34: who is second is told what counts, so that has to be read together with the refusal.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_and_what_it_is_for_are_read_at_once() {
+    let (mut refused, mut apart) = (0, 0);
+    for reads in 0..8 {
+        let (stage, engine, late) = taken_after(reads).await;
+        let (verdict, view) = stage.conversation_in(&engine).judged(&late).await.unwrap();
+        assert!(!contradict(verdict.as_ref(), &view), "after {reads}");
+        refused += usize::from(verdict.is_some());
+        // Control: read one behind the other, they are of two moments.
+        let (stage, engine, late) = taken_after(reads).await;
+        let view = engine.view(stage.conversation()).await.unwrap();
+        let verdict = stage.conversation_in(&engine).verdict(&late).await.unwrap();
+        apart += usize::from(contradict(verdict.as_ref(), &view));
+    }
+    assert!(0 < refused && 0 < apart, "{refused} refused, {apart} apart");
 }

@@ -67,8 +67,8 @@ impl<'a> Held<'a> {
             self.look_at_holder().await?;
             // Looked at before the journal: a process records a letter before it takes it away.
             let lies = self.kept().await?.iter().any(|kept| kept.letter == left.letter);
-            let view = self.desk.engine.view(self.id).await?;
-            match conversation.verdict(&left.command).await? {
+            let (verdict, view) = conversation.judged(&left.command).await?;
+            match verdict {
                 Some(Verdict::Taken) => return Ok(self.taken()),
                 Some(Verdict::Refused(_)) => return Err(too_late(&view, &meant.asked)),
                 None if !lies || self.desk.deadline <= Instant::now() => {

@@ -1,4 +1,4 @@
-//! `/fork` and `/rewind`: the chat goes on in a fork.
+//! `/fork`, `/rewind` and `/edit`: the chat goes on in a fork.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use piton_core::id::ConversationId;
 use super::Sitting;
 use crate::ask::keys::{FORK, Menu, QUIT, YES};
 use crate::cmd::fork::{self, Made};
+use crate::cmd::query::anew::{self, Anew, Change};
 use crate::cmd::query::plan::Wish;
 use crate::cmd::query::stage::Stage;
 use crate::cmd::rewind;
@@ -56,6 +57,34 @@ impl Sitting {
             Some(made) => self.go_to(made, stage).await,
             None => Ok(()),
         }
+    }
+
+    /// Sends a changed message in a fork in front of the last one. Without a text, the last one is there to be
+    /// changed in the next line.
+    pub(super) async fn edit(&mut self, words: &str, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        let last = anew::last_text(&self.view(stage).await?);
+        let (Some(id), Some(last)) = (self.conversation.clone(), last) else {
+            stage.output.talk("This conversation has not begun: there is no message to change.");
+            return Ok(());
+        };
+        if words.is_empty() {
+            stage.output.talk("Change it and press Return; Ctrl-C leaves it as it is.");
+            self.begun = Some(format!("/edit {last}"));
+            return Ok(());
+        }
+        let change = Change { message: None, text: Some(words) };
+        let made = anew::prepare(change, Some(id.as_str()), self.settings(), stage.output).await?;
+        let Anew { conversation, text, along } = match made {
+            Ok(anew) => anew,
+            Err(nothing) => {
+                nothing.tell(stage.output);
+                return Ok(());
+            }
+        };
+        self.conversation = Some(conversation.clone());
+        stage.conversation = Some(conversation);
+        self.attached.extend(along.files);
+        self.say(Some(text), Wish::Continue, stage).await
     }
 
     /// Goes back in front of a place. What becomes of files is shown and asked first.

@@ -1,14 +1,14 @@
 //! `piton doctor --salvage`: brings back the conversations of a damaged database.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton::chance::{Chance as _, SystemChance};
 use piton::clock::{Clock as _, SystemClock};
-use piton::rescue::{Restored, refers_to, rescuer, restore};
+use piton::rescue::{Restored, cut_from, missed, refers_to, rescuer, restore, without_shared};
 use piton_agent::{BroughtBack, Settings};
-use piton_core::id::ConversationId;
+use piton_core::id::{ConversationId, Seq};
 use piton_store::{Extent, Journal, Salvage, Salvaged, StoreError, salvage};
 
 use crate::output::Output;
@@ -29,8 +29,8 @@ pub(super) async fn run(
         return Ok(Report::nothing("No damaged database was set aside here."));
     };
     if is_in_use(&file, settings) {
-        return Ok(Report::broken(
-            "That is the database in use. A damaged one is set aside by the next command, under another name.",
+        return Ok(Report::misuse(
+            "error: that is the database in use\nhint: a damaged one is set aside by the next command, under another name",
         ));
     }
     output.talk(&format!("Reading {}; nothing in it is changed.", file.display()));
@@ -43,11 +43,17 @@ pub(super) async fn run(
         )));
     }
     let mut count = Count::default();
+    let missed = missed(&*journal).await?;
+    let ends = ends(&found);
     for conversation in origins_first(&found) {
-        match bring_back(&*journal, &found, conversation).await {
+        let sharing = Sharing::of(conversation, &found, &ends, &missed);
+        match bring_back(&*journal, &found, conversation, &sharing).await {
             Ok((id, restored)) => {
                 count.add(conversation, restored);
                 show(&id, conversation, restored, json, output);
+                if let (Some(told), Restored::Now(_)) = (sharing.told(), restored) {
+                    output.talk(&told);
+                }
             }
             Err(fault) => {
                 let name = conversation.conversation.as_ref().map_or("?", |id| id.as_str());
@@ -82,7 +88,12 @@ fn newest_aside(settings: &Settings) -> Option<PathBuf> {
 
 /// A conversation after those that it was cut from: what it means begins there.
 fn origins_first(found: &Salvage) -> Vec<&Salvaged> {
-    let refers = |it: &Salvaged| found.first(it).map(|first| refers_to(&first)).unwrap_or_default();
+    let refers = |it: &Salvaged| {
+        let mut refers = found.first(it).map(|first| refers_to(&first)).unwrap_or_default();
+        // Where that was purged, a copy has what it shares.
+        refers.extend(it.conversation.as_ref().map(ConversationId::of_origin));
+        refers
+    };
     let mut left: Vec<_> = found.conversations.iter().map(|it| (it, refers(it))).collect();
     let mut ordered = Vec::new();
     loop {
@@ -98,6 +109,56 @@ fn origins_first(found: &Salvage) -> Vec<&Salvaged> {
             return ordered;
         }
         left = later;
+    }
+}
+
+/// How far the conversations go that were found.
+fn ends(found: &Salvage) -> BTreeMap<&ConversationId, Seq> {
+    let named = found.conversations.iter();
+    named.filter_map(|it| it.conversation.as_ref().map(|id| (id, it.end))).collect()
+}
+
+/// What a conversation shares with others, as far as that came back.
+enum Sharing {
+    /// All of it.
+    All,
+    /// Of what it was cut from, the end did not come back: what they share is missing.
+    Less(ConversationId),
+    /// Forks that are here share more with it than there is. Under its name it would be taken for their past.
+    Other(ConversationId),
+}
+
+impl Sharing {
+    fn of(
+        conversation: &Salvaged,
+        found: &Salvage,
+        ends: &BTreeMap<&ConversationId, Seq>,
+        missed: &BTreeMap<ConversationId, Seq>,
+    ) -> Self {
+        let Some(id) = &conversation.conversation else { return Self::All };
+        if missed.get(id).is_some_and(|through| conversation.end < *through) {
+            return Self::Other(id.clone());
+        }
+        let cut = found.first(conversation).and_then(|first| cut_from(&first));
+        match cut {
+            Some((of, through)) if ends.get(&of).is_some_and(|end| *end < through) => {
+                Self::Less(of)
+            }
+            Some(_) | None => Self::All,
+        }
+    }
+
+    fn told(&self) -> Option<String> {
+        match self {
+            Self::All => None,
+            Self::Less(of) => Some(format!(
+                "  It was forked from {of}, which came back without its end: what they share is missing here.\n  \
+                 hint: piton print {of} shows what there is"
+            )),
+            Self::Other(id) => Some(format!(
+                "  It is {id}, under another name: forks of {id} that are here share more with it than came back."
+            )),
+        }
     }
 }
 
@@ -169,10 +230,20 @@ async fn bring_back(
     journal: &dyn Journal,
     found: &Salvage,
     conversation: &Salvaged,
+    sharing: &Sharing,
 ) -> Result<(ConversationId, Restored), String> {
     let told = |error: &dyn std::error::Error| error.to_string();
-    let records = found.records(conversation).map_err(|error| told(&error))?;
-    let name = conversation.conversation.clone();
+    let mut records = found.records(conversation).map_err(|error| told(&error))?;
+    let mut name = conversation.conversation.clone();
+    match sharing {
+        Sharing::All => {}
+        Sharing::Less(_) => {
+            let mut left = records.into_iter();
+            let first = left.next().map(without_shared);
+            records = first.into_iter().chain(left).collect();
+        }
+        Sharing::Other(_) => name = None,
+    }
     let id = name.unwrap_or_else(|| ConversationId::from_chance(SystemChance.next()));
     let whole = conversation.extent == Extent::Whole;
     let restored = restore(journal, &id, records, whole, rescuer(SystemClock.now())).await;

@@ -8,7 +8,7 @@ use piton_core::id::{ConversationId, MessageId};
 use piton_core::view::{ItemView, Next, View};
 
 use super::asked::Asked;
-use super::opened::Opened;
+use super::opened::{Life, Opened};
 use super::stage::Stage;
 use crate::cmd::{fork, place};
 use crate::output::Output;
@@ -18,9 +18,12 @@ use crate::report::{Fault, Report};
 /// What is said where nobody has said anything yet.
 pub(super) const NOTHING: &str = "There is no message to try again.";
 
-/// There is nothing to try again: no conversation, or one without a message that is shown.
-pub(super) fn nothing(opened: &Opened) -> Option<Report> {
-    newest(&opened.view).is_none().then(|| Report::nothing(NOTHING))
+/// There is nothing to try again in this conversation: no message is shown. Fails if there is none.
+pub(super) fn nothing(opened: &Opened, settings: &Settings) -> Result<Option<Report>, Fault> {
+    if opened.life != Life::Known {
+        return Err(Fault::NoConversation { aside: settings.set_aside() });
+    }
+    Ok(newest(&opened.view).is_none().then(|| Report::nothing(NOTHING)))
 }
 
 /// Forks a conversation behind a message, so that the message is answered anew there. None if there is no
@@ -85,7 +88,7 @@ pub(super) fn tell(shown: &View, asked: &Asked<'_>, stage: &mut Stage<'_>) {
 }
 
 /// The message that can be tried again, as the view says.
-fn newest(view: &View) -> Option<MessageId> {
+pub(super) fn newest(view: &View) -> Option<MessageId> {
     view.head.next.iter().find_map(|next| {
         let Next::Retry { message } = next else { return None };
         Some(message.clone())

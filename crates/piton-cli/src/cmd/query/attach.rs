@@ -51,6 +51,11 @@ impl Attached {
         Self { name, content: text.into_bytes() }
     }
 
+    /// A file that is kept elsewhere.
+    pub(super) fn bytes(name: String, content: Vec<u8>) -> Self {
+        Self { name, content }
+    }
+
     /// Its name.
     pub(super) fn name(&self) -> &str {
         &self.name
@@ -126,7 +131,7 @@ fn read_one(whole: &Path, here: &Path) -> Result<Attached, AttachFault> {
 
 /// What the model and people call it: the path as typed if it leads down from here, else its last
 /// part. Where somebody's files lie is nobody's business.
-fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     let is_down = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     let told = if path.components().all(is_down) {
         path.components().filter(|part| matches!(part, Component::Normal(_))).collect()

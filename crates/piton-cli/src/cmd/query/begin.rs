@@ -50,15 +50,16 @@ pub(super) fn begin(
         }
         return;
     };
-    let waits = Newest::of(shown).map(|turn| incomplete::waits_for(&turn));
-    let waits = waits.unwrap_or_default();
+    let newest = Newest::of(shown);
+    let waits = newest.as_ref().map(incomplete::waits_for).unwrap_or_default();
     let note = match errand {
         Errand::Resume => format!("Resuming. {waits}"),
         Errand::Send(OnIncomplete::Resume) => {
             format!("Resuming, your message comes after that. {waits}")
         }
         Errand::Send(OnIncomplete::Inject) => {
-            format!("The message is added to the incomplete turn. {waits}")
+            let left = newest.as_ref().and_then(incomplete::left_open).unwrap_or(waits);
+            format!("The message is added to the incomplete turn. {left}")
         }
         Errand::Send(OnIncomplete::Discard) => {
             format!("Turn {} is discarded. It stays in the journal, hidden.", open.head.id.0)

@@ -14,7 +14,7 @@ use super::asked::Asked;
 use super::input::Input;
 use super::mail::Mail;
 use super::opened::Opened;
-use super::requeue::{change, rows, which};
+use super::requeue::{change, place_behind, rows, which};
 use super::side::Question;
 use super::stage::{Beside, Stage};
 use super::text::sendable;
@@ -25,7 +25,7 @@ use crate::render::tokens;
 use crate::report::{Fault, InputFault, LetterFault, Report};
 use crate::signals::Push;
 use crate::slash::{self, Meaning, Slash};
-use crate::terminal::Typed;
+use crate::terminal::{Terminal, Typed};
 use crate::typing::Pressed;
 
 /// How long a change of a message that waits may take: the turn of this process takes it at once.
@@ -100,7 +100,8 @@ pub(super) async fn take_in(
                 if let Some(beside) = &mut stage.beside {
                     beside.leaves = true;
                 }
-                let next = watch.interrupt(Push::Interrupt, &mut stage.terminal, stage.output);
+                // Ctrl-C may mean a summary alone; this means the turn.
+                let next = watch.interrupt(Push::Terminate, &mut stage.terminal, stage.output);
                 if next.is_break() {
                     return Ok(next);
                 }
@@ -115,6 +116,43 @@ pub(super) async fn take_in(
         }
     }
     Ok(ControlFlow::Continue(()))
+}
+
+/// Takes in what was typed while a summary is made that a person asked for. Says whether that is to be stopped:
+/// by the escape key, or because the chat is left. A line waits for the prompt.
+pub(in crate::cmd) fn stops_summary(typed: Typed, stage: &mut Stage<'_>) -> bool {
+    let Some(beside) = &mut stage.beside else { return false };
+    let keys = match typed {
+        Typed::Key(keys) => keys,
+        Typed::Line(line) => format!("{line}\n").into_bytes(),
+        Typed::Nothing => {
+            beside.leaves = true;
+            return true;
+        }
+    };
+    let mut stops = false;
+    for pressed in beside.typing.take(&keys) {
+        match pressed {
+            Pressed::Escape => stops = true,
+            Pressed::Line(line) if is_quit(&line) => (stops, beside.leaves) = (true, true),
+            Pressed::Line(line) => {
+                let said = "That has to wait until the summary is there; Ctrl-C stops it.";
+                stage.output.talk(said);
+                // It can be sent then with one key.
+                beside.typing.take(line.as_bytes());
+            }
+        }
+    }
+    stage.output.tell_typed(&beside.typing.text());
+    stops
+}
+
+/// Waits for what is typed next; for ever, where no terminal is.
+pub(in crate::cmd) async fn typed(terminal: &mut Option<Terminal>) -> Typed {
+    match terminal {
+        Some(terminal) => terminal.typed().await,
+        None => pending().await,
+    }
 }
 
 /// Whether a line leaves the chat: the turn is stopped and kept.
@@ -243,7 +281,13 @@ async fn queue(
         }
         done => {
             done?;
-            stage.output.talk(&format!("queued: {shown}"));
+            let listed = opened.engine.journal().status(opened.conversation.id()).await?;
+            let waiting = listed.map_or(0, |listed| listed.row.waiting);
+            let place = match place_behind(waiting.saturating_sub(1) as usize) {
+                place if place.is_empty() => place,
+                place => format!(" ({place})"),
+            };
+            stage.output.talk(&format!("queued: {shown}{place}"));
         }
     }
     Ok(())

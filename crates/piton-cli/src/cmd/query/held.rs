@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use piton::{
-    Command, CommandError, Conversation, Engine, Envelope, Follow, FollowError, ForkAt, LeaseWait,
-    NewMessage, News, Verdict,
+    Command, CommandError, Conversation, Engine, Envelope, Follow, FollowError, ForkAt, Kept,
+    LeaseWait, NewMessage, News, Verdict,
 };
 use piton_agent::engine_to_write;
 use piton_core::id::{CommandId, ConversationId, MessageId};
@@ -15,6 +15,7 @@ use piton_core::view::{ItemView, TurnEnd, TurnView, View};
 use super::asked::Asked;
 use super::face::{show_change, show_tasks};
 use super::mail::Mail;
+use super::requeue::place_behind;
 use super::stage::Stage;
 use crate::cmd::fork;
 use crate::output::Form;
@@ -66,10 +67,12 @@ pub(super) async fn leave(
         mail.come_back();
         return Err(LetterFault::NotLeft { refusal, conversation: id.clone() }.into());
     }
+    let ahead = ahead(&engine, id).await?;
     conversation.leave(&envelope).await.map_err(LetterFault::from)?;
-    let what = match way {
-        Way::Queue => "runs behind its turn",
-        Way::Steer => "goes into its turn",
+    let what = match (way, place_behind(ahead)) {
+        (Way::Queue, place) if place.is_empty() => "runs behind its turn".to_owned(),
+        (Way::Queue, place) => format!("runs behind its turn, {place}"),
+        (Way::Steer, _) => "goes into its turn".to_owned(),
     };
     let who = holder(&engine, id)
         .await?
@@ -171,6 +174,15 @@ fn engine(asked: &Asked<'_>, stage: &mut Stage<'_>) -> Result<Engine, Fault> {
 async fn holder(engine: &Engine, id: &ConversationId) -> Result<Option<u32>, Fault> {
     let listed = engine.journal().status(id).await?;
     Ok(listed.and_then(|listed| listed.holder).map(|holder| holder.pid))
+}
+
+/// How many messages wait in a conversation, those included that nobody has taken yet.
+async fn ahead(engine: &Engine, id: &ConversationId) -> Result<usize, Fault> {
+    let letters = Kept::of(&**engine.journal(), id).await?;
+    let letters =
+        letters.iter().filter(|it| matches!(it.envelope.command, Command::Queue { .. })).count();
+    let listed = engine.journal().status(id).await?;
+    Ok(letters + listed.map_or(0, |listed| listed.row.waiting as usize))
 }
 
 impl Way {

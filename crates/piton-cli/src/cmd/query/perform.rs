@@ -1,6 +1,6 @@
 //! Sees a turn through: shows it, asks a person where one is needed, and stops when told to.
 
-use std::future::{pending, ready};
+use std::future::ready;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,6 @@ use crate::render::paint::{Painted, Span};
 use crate::render::status::status;
 use crate::render::wrap::wrap;
 use crate::report::{Fault, InputFault, Remedies, Report};
-use crate::terminal::{Terminal, Typed};
 
 /// How often it is shown what is waited for.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
@@ -406,7 +405,7 @@ async fn see_through(
                 }
             }
             told = feed.next() => show(&mut watch, &mut feed, told?, stage)?,
-            typed = typed(&mut stage.terminal), if watch.is_asking() || stage.beside.is_some() => {
+            typed = beside::typed(&mut stage.terminal), if watch.is_asking() || stage.beside.is_some() => {
                 stage.output.heard();
                 let taken = if watch.is_asking() {
                     watch.take_in(typed, &mut stage.terminal, stage.output)
@@ -512,12 +511,5 @@ fn tell_of_files(opened: &Opened, output: &mut Output) {
                 output.talk(&format!("note: {model} {why}; it is only told of {name}"));
             }
         }
-    }
-}
-
-async fn typed(terminal: &mut Option<Terminal>) -> Typed {
-    match terminal {
-        Some(terminal) => terminal.typed().await,
-        None => pending().await,
     }
 }

@@ -4,27 +4,23 @@
 use std::time::Duration;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::{
-    Accepted, Command, CommandError, Conversation, Engine, Envelope, LeaseWait, QueueChange,
-    QueuePlace, Verdict,
-};
+use piton::{Accepted, Command, Conversation, Engine, Envelope, QueueChange, QueuePlace, Verdict};
 use piton_agent::Settings;
 use piton_core::command::UserPart;
-use piton_core::id::CommandId;
+use piton_core::id::{CommandId, MessageId};
 use piton_core::summary::shorten;
 use piton_core::view::{MessagePart, QueuedView, View};
-use piton_store::Holder;
-use tokio::time::Instant;
 
 use super::editor::edited;
+use crate::cmd::letter;
 use crate::flags::QueueWish;
 use crate::output::Output;
 use crate::render::turn::said;
 use crate::render::visible::visible;
 use crate::report::{Fault, LetterFault};
 
-/// How often to look whether a letter was taken.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// What is said where nothing was changed.
+const UNCHANGED: &str = "the message stays as it is";
 /// Longest text that is shown of a message, in letters.
 pub(in crate::cmd) const MESSAGE_LETTERS_MAX: usize = 60;
 
@@ -63,10 +59,13 @@ pub(in crate::cmd) async fn change(
     let mut written = None;
     let (command, told) = match wish {
         QueueWish::List => return Ok(String::new()),
+        QueueWish::Rm { numbers } => {
+            return take_back(numbers, &view, conversation, (engine, wait), output).await;
+        }
         QueueWish::Edit { number, text } => {
             let queued = at(&view, number)?;
             let text = if text.is_empty() {
-                let Some(new) = edited(&typed(queued), settings, output).await? else {
+                let Some(new) = edited(&typed(&queued.parts), settings, output).await? else {
                     return Ok("Nothing was written, so nothing is changed.".into());
                 };
                 let text = new.text.clone();
@@ -85,10 +84,6 @@ pub(in crate::cmd) async fn change(
                 requeue(queued, moved(&view, number, to)),
                 format!("Message {number} is number {to} now."),
             )
-        }
-        QueueWish::Rm { number } => {
-            let message = at(&view, number)?.id.clone();
-            (Command::Unqueue { message }, format!("Message {number} is taken back."))
         }
         QueueWish::Steer { number } => {
             let change = QueueChange::Place { place: QueuePlace::Steer };
@@ -113,6 +108,54 @@ pub(in crate::cmd) async fn change(
     done.map(|()| told)
 }
 
+/// Takes messages back. Numbers that are not there are found before anything is done.
+async fn take_back(
+    mut numbers: Vec<usize>,
+    view: &View,
+    conversation: &Conversation,
+    (engine, wait): (&Engine, Duration),
+    output: &mut Output,
+) -> Result<String, Fault> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    let messages = numbers.iter().map(|number| Ok(at(view, *number)?.id.clone()));
+    let messages: Vec<MessageId> = messages.collect::<Result<_, Fault>>()?;
+    let mut gone = Vec::new();
+    for (number, message) in numbers.iter().zip(messages) {
+        let done = obeyed(Command::Unqueue { message }, conversation, engine, wait).await;
+        if let Err(fault) = done {
+            if !gone.is_empty() {
+                output.talk(&taken_back(&gone));
+            }
+            return Err(fault);
+        }
+        gone.push(number.to_string());
+    }
+    Ok(taken_back(&gone))
+}
+
+fn taken_back(numbers: &[String]) -> String {
+    match numbers {
+        [front @ .., last] if !front.is_empty() => {
+            format!("Messages {} and {last} are taken back.", front.join(", "))
+        }
+        numbers => format!("Message {} is taken back.", numbers.concat()),
+    }
+}
+
+/// Which place a message has behind others; nothing if it is the first.
+pub(super) fn place_behind(ahead: usize) -> String {
+    let place = ahead + 1;
+    let end = match (place % 100, place % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    if ahead == 0 { String::new() } else { format!("{place}{end} in the queue") }
+}
+
 fn requeue(queued: &QueuedView, change: QueueChange) -> Command {
     Command::Requeue { message: queued.id.clone(), change }
 }
@@ -134,8 +177,8 @@ fn moved(view: &View, number: usize, to: usize) -> QueueChange {
 }
 
 /// What a person typed of a message.
-fn typed(queued: &QueuedView) -> String {
-    let texts = queued.parts.iter().filter_map(|part| match part {
+pub(super) fn typed(parts: &[MessagePart]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
         MessagePart::Text { text } => Some(&**text),
         MessagePart::File { .. } | MessagePart::InlinedFile { .. } | _ => None,
     });
@@ -167,48 +210,19 @@ async fn obeyed(
     let envelope = Envelope::new(name.clone(), command);
     let accepted = conversation.post(envelope).await.map_err(LetterFault::from)?;
     let refused = |refusal| {
-        let (what, conversation) = ("the message stays as it is", conversation.id().clone());
+        let (what, conversation) = (UNCHANGED, conversation.id().clone());
         Fault::from(LetterFault::Refused { what, refusal, conversation })
     };
     let Accepted::Letter { letter, .. } = &accepted else {
         return accepted.refusal().map_or(Ok(()), |refusal| Err(refused(refusal.clone())));
     };
-    let deadline = Instant::now() + wait;
-    let mut is_late = false;
-    loop {
-        match conversation.verdict(&name).await.map_err(LetterFault::from)? {
-            Some(Verdict::Taken) => return Ok(()),
-            Some(Verdict::Refused(refusal)) => return Err(refused(refusal)),
-            None if is_late => {
-                let holder = holder(engine, conversation).await?;
-                return Err(LetterFault::NotChanged { holder }.into());
-            }
-            None if deadline <= Instant::now() => {
-                conversation.withdraw(letter).await.map_err(LetterFault::from)?;
-                // It may have been taken while it was withdrawn.
-                is_late = true;
-            }
-            None => {
-                if holder(engine, conversation).await?.is_none() {
-                    take_here(conversation).await?;
-                }
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
+    let journal = &**engine.journal();
+    match letter::verdict(conversation, journal, (&name, letter), wait).await? {
+        Some(Verdict::Taken) => Ok(()),
+        Some(Verdict::Refused(refusal)) => Err(refused(refusal)),
+        None => {
+            let holder = letter::holder(conversation, journal).await?;
+            Err(LetterFault::NotTaken { holder, what: UNCHANGED }.into())
         }
     }
-}
-
-/// Has letters recorded by this process, now that nobody else does.
-async fn take_here(conversation: &Conversation) -> Result<(), Fault> {
-    match conversation.hold(LeaseWait::NONE).await {
-        Err(CommandError::Open(error)) if error.is_held() => Ok(()),
-        held => {
-            drop(held.map_err(LetterFault::from)?);
-            Ok(())
-        }
-    }
-}
-
-async fn holder(engine: &Engine, conversation: &Conversation) -> Result<Option<Holder>, Fault> {
-    Ok(engine.journal().status(conversation.id()).await?.and_then(|listed| listed.holder))
 }

@@ -14,7 +14,9 @@ use tokio::sync::oneshot;
 use super::plan::Source;
 use super::stage::Stage;
 use crate::flags::Query;
+use crate::output::{Form, Output};
 use crate::report::{Fault, InputFault};
+use crate::signals::Signals;
 
 /// What standard input is called as a file of a message.
 pub(super) const NAME: &str = "stdin";
@@ -128,6 +130,17 @@ pub(super) async fn read(bytes_max: u64, stage: &mut Stage<'_>) -> Result<Vec<u8
     };
     let notice = Kind::look().notice();
     Ok(patiently(read, notice, stage).await?.map_err(InputFault::Stdin)?)
+}
+
+/// The same for a command that has no turn to show.
+pub(in crate::cmd) async fn read_alone(
+    bytes_max: u64,
+    output: &mut Output,
+) -> Result<Vec<u8>, Fault> {
+    let (signals, form) = (Signals::listen()?, Form::Text);
+    let mut stage =
+        Stage { output, signals, terminal: None, form, conversation: None, beside: None };
+    read(bytes_max, &mut stage).await
 }
 
 /// The same for a file.

@@ -23,7 +23,7 @@ async fn with(control: Control, summariser: Summariser) -> Figures {
 }
 
 fn report(control: &str, seen: &str) {
-    println!("| {control} | {seen} |");
+    println!("\n| control | {control} | {seen} |");
 }
 
 fn unknown(figures: &Figures, classes: &[Class]) -> usize {
@@ -75,6 +75,24 @@ async fn evaluation_control_a_window_that_nobody_knows_is_met_by_refusals() {
     let figures = with(Control::TriggerOff, Summariser::None).await;
     report("trigger off", &format!("{} requests are refused", figures.refused));
     assert!(0 < figures.refused);
+}
+
+#[tokio::test(start_paused = true)]
+async fn evaluation_control_summaries_that_do_not_shrink_are_bounded() {
+    let spec = Spec { asks: false, ..SHORT };
+    let right = play(spec).await;
+    let wrong = Stage::new(Spec { control: Control::NoShrinkCheck, ..spec }).play().await;
+    let broke = wrong.state.open_turn().and_then(|turn| turn.broke.as_ref());
+    let is_bounded = broke.is_some_and(|broke| broke.message.contains("does not help any more"));
+    let wrong = Figures::of(&wrong);
+    report(
+        "no shrink check",
+        &format!(
+            "the turn stops at its bound behind {} requests and {} summaries, and is done behind {} with it",
+            wrong.requests, wrong.summaries, right.requests
+        ),
+    );
+    assert!(right.done && !wrong.done && is_bounded, "{broke:?}");
 }
 
 #[tokio::test(start_paused = true)]

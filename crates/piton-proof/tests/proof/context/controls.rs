@@ -33,6 +33,8 @@ pub(crate) enum Control {
     NoFence,
     /// A model that thinks gets no room for that.
     NoAllowance,
+    /// A summary takes as much room as what it stands for.
+    NoShrinkCheck,
 }
 
 impl Control {
@@ -69,6 +71,17 @@ impl Control {
                 let model = text.find("## 1").map(|place| &text[place..]).unwrap_or_default();
                 set_text(&mut messages[0], format!("{SUMMARY_HEADING}\n\n{model}"));
             }
+            Self::NoShrinkCheck if !asks_for_summary => {
+                let size = size_of(messages);
+                let lacking = fading.largest.saturating_sub(size);
+                if is_summary {
+                    set_text(
+                        &mut messages[0],
+                        format!("{text}\n{}", "and so on ".repeat(lacking / 10)),
+                    );
+                }
+                fading.largest = fading.largest.max(size);
+            }
             Self::SecondHand if is_summary => set_text(&mut messages[0], fading.fade(&text)),
             Self::OldestMessageLast if is_summary => {
                 let oldest = json!([{ "type": "text", "text": "WORK 1 50. Look at everything." }]);
@@ -90,6 +103,8 @@ pub(crate) struct Fading {
     summaries: u64,
     /// In which summary a fact stood first.
     since: BTreeMap<Fact, u64>,
+    /// Letters of the largest request so far.
+    largest: usize,
 }
 
 impl Fading {
@@ -113,6 +128,10 @@ impl Fading {
         }
         kept.join("\n")
     }
+}
+
+fn size_of(messages: &[Value]) -> usize {
+    messages.iter().map(|message| message.to_string().len()).sum()
 }
 
 fn text_of(message: &Value) -> &str {

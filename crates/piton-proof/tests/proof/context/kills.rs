@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::thread;
 
 use piton::Command;
 use piton_core::id::ConversationId;
@@ -11,11 +12,11 @@ use piton_core::state::{Progress, State, Turn};
 use piton_core::transcript::Transcript;
 use piton_proof::disk::MortalJournal;
 use piton_proof::world::World;
+use tokio::runtime::Builder;
 
+use super::model::Replies;
 use super::stage::{Played, Spec, Stage};
 
-/// Times that others are let run until nothing is left of a process.
-const YIELDS_MAX: usize = 100_000;
 /// Times that a turn is resumed before it counts as stuck.
 const RESUMES_MAX: usize = 5;
 
@@ -32,11 +33,12 @@ pub(crate) struct Kills {
 
 /// Kills at every `nth` point, each in a run of its own.
 pub(crate) async fn at_every(spec: Spec, nth: usize) -> Kills {
-    let (reference, points) = run(spec, None).await;
+    let replies = Replies::default();
+    let (reference, points) = run(spec, &replies, None).await;
     let known: BTreeSet<u64> = reference.seen.bodies.iter().copied().collect();
     let mut kills = Kills { points, ..Kills::default() };
     for point in (1..=points).step_by(nth) {
-        let (killed, _) = run(spec, Some(point)).await;
+        let (killed, _) = run(spec, &replies, Some(point)).await;
         kills.runs += 1;
         kills.settled += u64::from(is_settled(&killed));
         let found = compare(&reference, &killed, &known);
@@ -86,34 +88,15 @@ fn is_settled(killed: &Played) -> bool {
 }
 
 /// One run, in two lives if it is killed. Says how many points the first life had.
-async fn run(spec: Spec, kill_at: Option<u64>) -> (Played, u64) {
-    let stage = Stage::new(spec);
+async fn run(spec: Spec, replies: &Replies, kill_at: Option<u64>) -> (Played, u64) {
+    let stage = Stage::answering(spec, Some(replies.clone()));
     let (world, id) = (World::default(), ConversationId::new("killed"));
     let mut endings = Vec::new();
     let mut points = 0;
     for kill_at in [kill_at, None] {
         world.begin_life(kill_at);
-        let mortal = Arc::new(MortalJournal::mortal(stage.journal.clone(), world.clone()));
-        let engine = stage.engine(mortal.clone());
-        let conversation = stage.conversation(&engine, &id);
-        let ending = tokio::select! {
-            biased;
-            () = world.died() => None,
-            ending = stage.say(&conversation, stage.message(1)) => Some(ending),
-        };
+        endings.extend(life(&stage, &world, &id));
         points = points.max(world.points());
-        endings.extend(ending);
-        if ending_is_open(endings.last()) && kill_at.is_none() {
-            for _ in 0..RESUMES_MAX {
-                let ending = conversation.perform(Command::Resume).await.unwrap();
-                endings.push(ending);
-                if !ending_is_open(endings.last()) {
-                    break;
-                }
-            }
-        }
-        drop((conversation, engine));
-        gone(&mortal).await;
         if endings.contains(&Ending::Done) {
             break;
         }
@@ -121,17 +104,30 @@ async fn run(spec: Spec, kill_at: Option<u64>) -> (Played, u64) {
     (stage.played(&id, endings).await, points)
 }
 
-fn ending_is_open(ending: Option<&Ending>) -> bool {
-    ending.is_some_and(|ending| *ending != Ending::Done)
+/// One life of a process, with a runtime of its own. What a tool has begun on another thread cannot be stopped
+/// there. The end of the runtime waits for it, so that it does not reach into the next life.
+fn life(stage: &Stage, world: &World, id: &ConversationId) -> Vec<Ending> {
+    let live = || {
+        let mut runtime = Builder::new_current_thread();
+        runtime.enable_all().start_paused(true).build().unwrap().block_on(async {
+            tokio::select! {
+                biased;
+                () = world.died() => Vec::new(),
+                endings = turn(stage, world, id) => endings,
+            }
+        })
+    };
+    thread::scope(|scope| scope.spawn(live).join().unwrap())
 }
 
-/// Waits until the tasks of an engine that was dropped are gone; they hold its store.
-async fn gone(store: &Arc<MortalJournal>) {
-    for _ in 0..YIELDS_MAX {
-        if Arc::strong_count(store) == 1 {
-            return;
-        }
-        tokio::task::yield_now().await;
+/// The turn, resumed until it is over.
+async fn turn(stage: &Stage, world: &World, id: &ConversationId) -> Vec<Ending> {
+    let mortal = Arc::new(MortalJournal::mortal(stage.journal.clone(), world.clone()));
+    let engine = stage.engine(mortal);
+    let conversation = stage.conversation(&engine, id);
+    let mut endings = vec![stage.say(&conversation, stage.message(1)).await];
+    while endings.last() != Some(&Ending::Done) && endings.len() <= RESUMES_MAX {
+        endings.push(conversation.perform(Command::Resume).await.unwrap());
     }
-    panic!("a task outlived its engine");
+    endings
 }

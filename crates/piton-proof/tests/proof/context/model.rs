@@ -1,5 +1,6 @@
 //! The provider: a window that it insists on, rules, and what was sent.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex};
 
@@ -30,6 +31,8 @@ const ASKED_BEHIND: [usize; 3] = [1, 3, 10];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) tokens: u64,
+    /// With what the answer may have, as far as the request says so.
+    pub(crate) with_answer: u64,
     /// Of them, how many the last request of the same kind began with.
     pub(crate) cached: u64,
     /// Whether it does not go on from that one.
@@ -55,6 +58,17 @@ pub(crate) struct Seen {
     asked: usize,
 }
 
+/// What was answered, by what tells the bodies apart. An answer is a function of the bytes, so a turn that is
+/// played many times need not have them read each time.
+pub(crate) type Replies = Arc<Mutex<BTreeMap<u64, Replied>>>;
+
+/// An answer, and whether a summary was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Replied {
+    is_summary: bool,
+    reply: Result<Vec<Delta>, ModelFailure>,
+}
+
 /// The provider.
 #[derive(Debug)]
 pub(crate) struct Provider {
@@ -67,6 +81,8 @@ pub(crate) struct Provider {
     pub(crate) checks: bool,
     pub(crate) shop: Arc<Shop>,
     pub(crate) seen: Mutex<Seen>,
+    /// Where answers are kept, if nothing but them matters.
+    pub(crate) replies: Option<Replies>,
 }
 
 /// The provider as one engine finds it.
@@ -89,15 +105,39 @@ impl Provider {
         let name = transcript.model().map(|model| model.provider.clone()).unwrap_or_default();
         let body = encode(transcript, &name);
         let body = self.control.tamper(body, &mut seen.fading);
+        let name = named(&body);
+        if let Some(known) = self.known(name) {
+            seen.bodies.extend(Some(name).filter(|_| !known.is_summary));
+            return known.reply;
+        }
+        let (bodies, refused) = (seen.bodies.len(), seen.refused.len());
+        let reply = self.read(transcript, &body, &mut seen);
+        if let Some(replies) = self.replies.as_ref().filter(|_| seen.refused.len() == refused) {
+            let is_summary = seen.bodies.len() == bodies;
+            replies.lock().unwrap().insert(name, Replied { is_summary, reply: reply.clone() });
+        }
+        reply
+    }
+
+    fn known(&self, name: u64) -> Option<Replied> {
+        self.replies.as_ref()?.lock().unwrap().get(&name).cloned()
+    }
+
+    fn read(
+        &self,
+        transcript: &Transcript,
+        body: &[u8],
+        seen: &mut Seen,
+    ) -> Result<Vec<Delta>, ModelFailure> {
         if self.control.cuts_calls() {
-            seen.violations.extend(rules_of(&body));
+            seen.violations.extend(rules_of(body));
         } else if self.checks {
             seen.violations.extend(violations(transcript));
         }
-        let heard = Heard::parse(&body);
-        let tokens = letters(&body) / LETTERS_PER_TOKEN;
-        let room = tokens + heard.answer_tokens_max.unwrap_or(1);
-        if self.window < tokens || (self.window < room && heard.answer_tokens_max.is_some()) {
+        let heard = Heard::parse(body);
+        let tokens = letters(body) / LETTERS_PER_TOKEN;
+        let with_answer = tokens + heard.answer_tokens_max.unwrap_or_default();
+        if self.window < with_answer {
             let message = format!(
                 "prompt is too long: {tokens} tokens and {} for the answer > {} maximum",
                 heard.answer_tokens_max.unwrap_or_default(),
@@ -107,24 +147,24 @@ impl Provider {
             return Err(ModelFailure::new(FailureClass::ContextOverflow, message));
         }
         if heard.tools.is_empty() {
-            let sent = Sent { tokens, cached: 0, is_break: false, is_summary: true };
+            let sent = Sent { tokens, with_answer, cached: 0, is_break: false, is_summary: true };
             seen.sent.push(sent);
             return self.summariser.reply(&heard, tokens);
         }
-        let parts = cacheable(&body);
+        let parts = cacheable(body);
         let same = seen.last.iter().zip(&parts).take_while(|(old, new)| old == new);
         let same: Vec<u64> = same.map(|(part, _)| letters(part.as_bytes())).collect();
         let is_break = same.len() < seen.last.len();
         let cached = same.iter().sum::<u64>() / LETTERS_PER_TOKEN;
-        seen.sent.push(Sent { tokens, cached, is_break, is_summary: false });
+        seen.sent.push(Sent { tokens, with_answer, cached, is_break, is_summary: false });
         seen.last = parts;
-        seen.bodies.push(named(&body));
+        seen.bodies.push(named(body));
         let summary = heard.talk.first().filter(|said| {
             said.who == Who::User && said.text.starts_with(piton_core::transcript::SUMMARY_HEADING)
         });
         if let Some(summary) = summary.filter(|said| seen.summaries.last() != Some(&said.text)) {
             seen.summaries.push(summary.text.clone());
-            self.ask_behind(&mut seen);
+            self.ask_behind(seen);
         }
         let reply = reader::answer(&heard);
         let count = seen.summaries.len();

@@ -24,13 +24,13 @@ use tempfile::TempDir;
 
 use super::controls::Control;
 use super::facts::{Class, Fact};
-use super::model::{ASKED_AT_ONCE, Asked, Provider, Seen};
+use super::model::{ASKED_AT_ONCE, Asked, Provider, Replies, Seen};
 use super::summariser::Summariser;
 use super::tools::{Shop, tools};
 
 /// Records read at once; no conversation here is so long.
 const RECORDS_MAX: usize = 100_000;
-/// Most tokens of an answer: a format that must name a number would name one that is larger than the window.
+/// Most tokens of an answer where the window is not known, or not what is expected of it.
 const ANSWER_TOKENS_MAX: u32 = 2_048;
 /// Times that a turn is resumed before it counts as stuck.
 const RESUMES_MAX: usize = 5;
@@ -110,6 +110,11 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new(spec: Spec) -> Self {
+        Self::answering(spec, None)
+    }
+
+    /// With answers that were given before.
+    pub(crate) fn answering(spec: Spec, replies: Option<Replies>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("work")).unwrap();
         let shop = Arc::new(Shop::new(directory.path().join("calls")));
@@ -121,6 +126,7 @@ impl Stage {
             checks: spec.checks,
             shop: shop.clone(),
             seen: Mutex::default(),
+            replies,
         };
         let journal = Arc::new(MemoryJournal::default());
         let refusals = Refusals::default();
@@ -155,10 +161,12 @@ impl Stage {
         let mut config = Config {
             model: Some(ModelRef { provider: "anthropic".into(), model: "one".into() }),
             system: format!("You work through steps.\n{instruction}").into(),
-            answer_tokens_max: ANSWER_TOKENS_MAX,
             limits: Limits { steps_max: self.steps_max(), ..Limits::default() },
             ..Config::default()
         };
+        if matches!(self.spec.control, Control::TriggerOff | Control::NoShrinkCheck) {
+            config.answer_tokens_max = ANSWER_TOKENS_MAX;
+        }
         config.permissions.mode = PermissionMode::Auto;
         let (tokens, from) = (self.spec.window, WindowSource::Table);
         let window = Window { tokens, answer_tokens_max: 0, from };

@@ -54,6 +54,8 @@ pub(crate) struct Figures {
     pub(crate) asked: usize,
     pub(crate) taken: usize,
     pub(crate) largest: u64,
+    /// The same with what the answer may have, as far as requests say so.
+    pub(crate) largest_with_answer: u64,
     pub(crate) refused: usize,
     pub(crate) violations: usize,
     pub(crate) unbound: usize,
@@ -87,6 +89,7 @@ impl Figures {
             entries.iter().filter(|entry| wanted(&entry.event)).count()
         };
         let price = |sent: &super::model::Sent| sent.tokens - sent.cached * 9 / 10;
+        let with_answer = seen.sent.iter().map(|sent| sent.with_answer);
         let for_summaries = seen.sent.iter().filter(|sent| sent.is_summary);
         Self {
             scores,
@@ -97,6 +100,7 @@ impl Figures {
             asked: events(|event| matches!(event, Event::SummaryAsked { .. })),
             taken: events(|event| matches!(event, Event::SummaryAnswered { .. })),
             largest: seen.sent.iter().map(|sent| sent.tokens).max().unwrap_or_default(),
+            largest_with_answer: with_answer.max().unwrap_or_default(),
             refused: seen.refused.len(),
             violations: seen.violations.len(),
             unbound: unbound.len(),
@@ -188,15 +192,16 @@ pub(crate) fn remembered(rows: &[(Spec, Figures)]) -> String {
 /// What it cost: one line for each conversation.
 pub(crate) fn cost(rows: &[(Spec, Figures)]) -> String {
     let mut text = String::from(
-        "| scenario | summary by | window | done | summaries | parts asked for, taken | shortened | requests | largest | refused | rules \
+        "| scenario | summary by | window | done | summaries | parts asked for, taken | shortened | requests | largest | with its answer | refused | rules \
          broken | blocks refused | tokens sent | for summaries | price | cache breaks | repeated calls |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for (spec, it) in rows {
         let percent = it.largest * 100 / spec.window.max(1);
+        let with_answer = it.largest_with_answer * 100 / spec.window.max(1);
         writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {}, {} | {} | {} | {percent} % | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {}, {} | {} | {} | {percent} % | {with_answer} % | {} | {} | {} | {} | {} | {} | {} | {} |",
             spec.scenario.name(),
             spec.summariser.name(),
             spec.window,

@@ -1,6 +1,7 @@
 //! What a typed line answers: to one question, or to all that were shown.
 
 use piton::{AnswerThen, Command, Conversation, Engine, Reply};
+use piton_core::summary::shorten;
 use piton_core::view::RuleEffect;
 
 use super::together::Understood;
@@ -8,6 +9,19 @@ use super::{Standing, Watch, is_own_permission};
 use crate::ask::{Heard, Offer, Prompt, not_understood};
 use crate::output::Output;
 use crate::report::Report;
+
+/// Longest line that is shown again, in letters.
+const SHOWN_LETTERS_MAX: usize = 60;
+
+/// How to say words to the model that were typed where a call asks for permission.
+fn meant_for_model(prompt: &Prompt, line: &str) -> String {
+    let is_message = 1 < line.split_whitespace().count();
+    if !is_message || !is_own_permission(prompt) || prompt.is_choosing() {
+        return String::new();
+    }
+    let words = shorten(line.trim(), SHOWN_LETTERS_MAX);
+    format!("To refuse the call and tell the model that: no {words}\n")
+}
 
 /// What is answered to one question.
 struct Answered {
@@ -32,7 +46,9 @@ impl Watch {
         let Heard::Reply(reply) = heard else {
             self.all.is_answered &= prompt.is_choosing();
             return match heard {
-                Heard::Unclear(takes) => Understood::Told(not_understood(&takes)),
+                Heard::Unclear(takes) => {
+                    Understood::Told(not_understood(&takes) + &meant_for_model(prompt, line))
+                }
                 Heard::Told(told) => Understood::Told(told),
                 Heard::Write => Understood::Write,
                 Heard::Leave => Understood::Leave,
