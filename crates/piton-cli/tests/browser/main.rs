@@ -12,5 +12,7 @@ mod names;
 mod permission;
 mod phone;
 mod pictures;
+mod reading;
 mod retry;
+mod said;
 mod tabs;

@@ -6,8 +6,9 @@ use thirtyfour::Key;
 use crate::place::Place;
 use crate::tab::Tab;
 
-/// Roles that mean nothing without a name.
-const NAMED: [&str; 14] = [
+/// Roles that mean nothing without a name. A fold (`group`) is named by its line, and a form without a name
+/// is no landmark.
+const NAMED: [&str; 12] = [
     "button",
     "link",
     "textbox",
@@ -16,15 +17,13 @@ const NAMED: [&str; 14] = [
     "checkbox",
     "radio",
     "heading",
-    "form",
-    "group",
     "region",
     "navigation",
     "main",
     "log",
 ];
-/// Stops of the tab key that are looked at.
-const STOPS: usize = 25;
+/// Most stops of the tab key on the way to the composer.
+const STOPS_MAX: usize = 50;
 
 /// Roles and names of all that is told.
 async fn told(tab: &Tab) -> Vec<(String, String)> {
@@ -98,7 +97,7 @@ async fn everything_that_is_told_has_a_role_and_a_name() {
     // The order of focus is the order of the page, and begins with the way past the list.
     tab.reload().await;
     let mut stops = Vec::new();
-    for _ in 0..STOPS {
+    for _ in 0..STOPS_MAX {
         tab.keys(Key::Tab).await;
         let place = "[...document.querySelectorAll('*')].indexOf(document.activeElement)";
         stops.push(tab.js(place).await.as_u64().unwrap());

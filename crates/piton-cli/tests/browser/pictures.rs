@@ -17,16 +17,10 @@ async fn pictures_of_a_conversation_light_and_dark() {
     let place = Place::new();
     let code = "fn area(width: u32, height: u32) -> u32 {\n    width + height\n}\n";
     fs::write(place.work("area.rs"), code).unwrap();
-    let model = place.script(&json!({ "steps": [
-        { "think": "The sum is wrong.", "say": "I read the function first.",
-          "calls": [{ "tool": "read_file", "arguments": { "path": "area.rs" } }] },
-        { "say": "`area` **adds** where it should multiply:\n\n- a square of side 3 gives 6, not 9\n- nothing checks it\n\nThe change is one sign.",
-          "calls": [{ "tool": "edit_file", "arguments": { "path": "area.rs", "old": "width + height", "new": "width * height" } }] },
-        { "say": "Done." },
-    ] }));
-    let server = place.serve(&model);
+    let server = place.serve("demo");
     let Some(tab) = Tab::signed_in(&server).await else { return };
-    tab.begin(&server, "The area of a square is wrong. Why?").await;
+    let asked = r#"read area.rs then replace "width + height" with "width * height" in area.rs"#;
+    tab.begin(&server, asked).await;
     tab.settles(".ask").await;
     let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
     let screen = json!({ "width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": false });

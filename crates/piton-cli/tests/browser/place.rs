@@ -12,7 +12,7 @@ pub(crate) struct Place(TempDir);
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let dir = TempDir::new().unwrap();
+        let dir = tempfile::Builder::new().prefix("piton-").tempdir().unwrap();
         fs::create_dir(dir.path().join("work")).unwrap();
         Self(dir)
     }

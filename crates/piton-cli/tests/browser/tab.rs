@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -190,6 +191,12 @@ impl Tab {
 
     pub(crate) async fn type_into(&self, selector: &str, text: &str) {
         self.find(selector).await.send_keys(text).await.unwrap();
+    }
+
+    /// Chooses a file.
+    pub(crate) async fn attach(&self, selector: &str, file: &Path) {
+        let field = self.driver.find(By::Css(selector)).await.unwrap();
+        field.send_keys(file.to_str().unwrap()).await.unwrap();
     }
 
     /// Keys to whatever has the focus.
