@@ -2,6 +2,7 @@
 //! chromium the tests say so and are over.
 #![cfg(test)]
 
+mod driver;
 mod place;
 mod tab;
 

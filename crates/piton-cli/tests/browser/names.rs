@@ -1,8 +1,8 @@
 //! What a screen reader is told: names and roles from chromium's accessibility tree, and the order of focus.
 
 use serde_json::{Value, json};
-use thirtyfour::Key;
 
+use crate::driver::TAB;
 use crate::place::Place;
 use crate::tab::Tab;
 
@@ -98,7 +98,7 @@ async fn everything_that_is_told_has_a_role_and_a_name() {
     tab.reload().await;
     let mut stops = Vec::new();
     for _ in 0..STOPS_MAX {
-        tab.keys(Key::Tab).await;
+        tab.keys(TAB).await;
         let place = "[...document.querySelectorAll('*')].indexOf(document.activeElement)";
         stops.push(tab.js(place).await.as_u64().unwrap());
         if stops.len() == 1 {

@@ -3,8 +3,8 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use thirtyfour::Key;
 
+use crate::driver::ESCAPE;
 use crate::place::Place;
 use crate::tab::Tab;
 
@@ -48,7 +48,7 @@ async fn an_edit_is_shown_as_a_difference_and_answered_by_click_and_by_keys() {
     shows(&tab, "1-2-0", "two", "three").await;
     assert_eq!(fs::read_to_string(&file).unwrap(), "before\ntwo\nafter\n");
     tab.run("document.querySelector('#draft').focus()").await;
-    tab.keys(Key::Escape).await;
+    tab.keys(ESCAPE).await;
     tab.keys("q").await;
     assert_eq!(tab.focus().await, "q-1-2-0-permission-1-h");
     tab.keys("y").await;
@@ -57,12 +57,12 @@ async fn an_edit_is_shown_as_a_difference_and_answered_by_click_and_by_keys() {
     // C31: leaving a card is no answer.
     shows(&tab, "1-3-0", "three", "four").await;
     assert_eq!(fs::read_to_string(&file).unwrap(), "before\nthree\nafter\n");
-    tab.keys(Key::Escape).await;
+    tab.keys(ESCAPE).await;
     tab.keys("q").await;
-    tab.keys(Key::Escape).await;
+    tab.keys(ESCAPE).await;
     assert_eq!(tab.focus().await, "draft");
     assert_eq!(tab.count(".ask").await, 1);
-    tab.keys(Key::Escape).await;
+    tab.keys(ESCAPE).await;
     tab.keys("qn").await;
     tab.sees("p#q-1-3-0-permission-1.asked").await;
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use thirtyfour::prelude::*;
 
+use crate::driver::Driver;
 use crate::place::Serving;
 
 /// Longest wait for something that must happen.
@@ -33,7 +33,7 @@ const WITNESS: &str = "
 const DOUBLES: &str = "[...document.querySelectorAll('[id]')].map((it) => it.id).filter((id, at, all) => all.indexOf(id) !== at)";
 
 pub(crate) struct Tab {
-    driver: WebDriver,
+    driver: Driver,
     process: Child,
     _profile: TempDir,
 }
@@ -54,8 +54,6 @@ impl Tab {
             );
             return None;
         };
-        // The client speaks no TLS here, but is made with it.
-        drop(rustls::crypto::ring::default_provider().install_default());
         let profile = TempDir::new().unwrap();
         let mut command = Command::new(driver);
         command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -66,10 +64,7 @@ impl Tab {
             let line = line.unwrap();
             Some(line.split("successfully on port ").nth(1)?.trim_end_matches('.').to_owned())
         });
-        let mut wishes = DesiredCapabilities::chrome();
-        wishes.set_binary(&chromium).unwrap();
-        let profile_flag = format!("--user-data-dir={}", profile.path().display());
-        for flag in [
+        let flags = [
             "--headless=new",
             "--no-sandbox",
             "--disable-dev-shm-usage",
@@ -80,12 +75,10 @@ impl Tab {
             "--no-first-run",
             "--force-prefers-reduced-motion",
             "--window-size=1280,800",
-            &profile_flag,
-        ] {
-            wishes.add_arg(flag).unwrap();
-        }
-        let address = format!("http://127.0.0.1:{}", port.unwrap());
-        let driver = WebDriver::new(&address, wishes).await.unwrap();
+            &format!("--user-data-dir={}", profile.path().display()),
+        ];
+        let wishes = json!({ "goog:chromeOptions": { "binary": chromium, "args": flags } });
+        let driver = Driver::begin(&format!("http://127.0.0.1:{}", port.unwrap()), wishes).await;
         let tab = Self { driver, process, _profile: profile };
         tab.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": WITNESS })).await;
         Some(tab)
@@ -93,26 +86,25 @@ impl Tab {
 
     /// Asks chromium itself.
     pub(crate) async fn cdp(&self, method: &str, parameters: Value) -> Value {
-        self.driver.cdp().send_raw(method, parameters).await.unwrap()
+        self.driver.cdp(method, parameters).await
     }
 
     pub(crate) async fn go(&self, address: &str) {
-        self.driver.goto(address).await.unwrap();
+        self.driver.go(address).await;
     }
 
     pub(crate) async fn reload(&self) {
-        self.driver.refresh().await.unwrap();
+        self.driver.reload().await;
         self.until("document.documentElement.dataset.link === 'on'").await;
     }
 
     /// The value of an expression in the page.
     pub(crate) async fn js(&self, expression: &str) -> Value {
-        let script = format!("return ({expression});");
-        self.driver.execute(script, Vec::new()).await.unwrap().json().clone()
+        self.driver.run(&format!("return ({expression});")).await
     }
 
     pub(crate) async fn run(&self, script: &str) {
-        self.driver.execute(script, Vec::new()).await.unwrap();
+        self.driver.run(script).await;
     }
 
     pub(crate) async fn text(&self, expression: &str) -> String {
@@ -153,13 +145,9 @@ impl Tab {
         self.text("document.activeElement.id || document.activeElement.textContent.trim()").await
     }
 
-    async fn find(&self, selector: &str) -> WebElement {
-        self.sees(selector).await;
-        self.driver.find(By::Css(selector)).await.unwrap()
-    }
-
     pub(crate) async fn click(&self, selector: &str) {
-        self.find(selector).await.click().await.unwrap();
+        self.sees(selector).await;
+        self.driver.click(selector).await;
     }
 
     /// Waits until an element has been there for longer than it ignores clicks and keys: a moving page must
@@ -180,28 +168,23 @@ impl Tab {
 
     /// Chooses in a list, as a person does.
     pub(crate) async fn choose(&self, selector: &str, value: &str) {
-        let list = self.find(selector).await;
-        list.find(By::Css(format!("option[value=\"{value}\"]")))
-            .await
-            .unwrap()
-            .click()
-            .await
-            .unwrap();
+        self.sees(selector).await;
+        self.driver.click(&format!("{selector} option[value=\"{value}\"]")).await;
     }
 
     pub(crate) async fn type_into(&self, selector: &str, text: &str) {
-        self.find(selector).await.send_keys(text).await.unwrap();
+        self.sees(selector).await;
+        self.driver.type_into(selector, text).await;
     }
 
     /// Chooses a file.
     pub(crate) async fn attach(&self, selector: &str, file: &Path) {
-        let field = self.driver.find(By::Css(selector)).await.unwrap();
-        field.send_keys(file.to_str().unwrap()).await.unwrap();
+        self.driver.type_into(selector, file.to_str().unwrap()).await;
     }
 
     /// Keys to whatever has the focus.
-    pub(crate) async fn keys(&self, keys: impl Into<TypingData>) {
-        self.driver.action_chain().send_keys(keys).perform().await.unwrap();
+    pub(crate) async fn keys(&self, keys: &str) {
+        self.driver.keys(keys).await;
     }
 
     /// Begins a conversation with a message.
@@ -227,34 +210,32 @@ impl Tab {
     }
 
     pub(crate) async fn picture(&self) -> Vec<u8> {
-        self.driver.screenshot_as_png().await.unwrap()
+        self.driver.picture().await
     }
 
     /// Another tab of the same browser; from here on it is the one that is used.
-    pub(crate) async fn another(&self) -> WindowHandle {
-        let handle = self.driver.new_tab().await.unwrap();
+    pub(crate) async fn another(&self) -> String {
+        let handle = self.driver.new_tab().await;
         self.to(&handle).await;
         self.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": WITNESS })).await;
         handle
     }
 
-    pub(crate) async fn this(&self) -> WindowHandle {
-        self.driver.window().await.unwrap()
+    pub(crate) async fn this(&self) -> String {
+        self.driver.tab().await
     }
 
-    pub(crate) async fn to(&self, handle: &WindowHandle) {
-        self.driver.switch_to_window(handle.clone()).await.unwrap();
+    pub(crate) async fn to(&self, handle: &str) {
+        self.driver.to_tab(handle).await;
     }
 
     pub(crate) async fn close(self) {
-        self.driver.clone().quit().await.unwrap();
+        self.driver.end().await;
     }
 }
 
 impl Drop for Tab {
     fn drop(&mut self) {
-        // Left to itself it would wait for an answer that nobody gives any more.
-        self.driver.clone().leak().unwrap_or_default();
         let group = Pid::from_child(&self.process);
         rustix::process::kill_process_group(group, Signal::KILL).unwrap_or_default();
         self.process.wait().map(drop).unwrap_or_default();
