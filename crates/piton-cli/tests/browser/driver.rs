@@ -1,4 +1,4 @@
-//! The few words of WebDriver that these tests speak to chromium's driver. A library for it would switch on
+//! The few words of `WebDriver` that these tests speak to chromium's driver. A library for it would switch on
 //! `preserve_order` of `serde_json` in whatever is built beside it: tests would run another piton than people.
 
 use base64::Engine as _;

@@ -13,7 +13,8 @@ const FIRST: &str = "((box) => { const top = box.getBoundingClientRect().top;
 #[tokio::test]
 async fn a_reader_who_scrolled_up_is_not_moved_while_the_answer_grows() {
     let place = Place::new();
-    let items: String = (1..=120).map(|number| format!("- item number {number}\n")).collect();
+    let items: Vec<_> = (1..=120).map(|number| format!("- item number {number}")).collect();
+    let items = items.join("\n");
     let model = place.script(&json!({ "steps": [{ "say": items, "chunk": 12, "chunk_ms": 10 }] }));
     let server = place.serve(&model);
     let Some(tab) = Tab::signed_in(&server).await else { return };
