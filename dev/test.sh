@@ -82,6 +82,22 @@ check_strace() {
         "(Debian: apt-get install strace; Fedora: dnf install strace)"
 }
 
+# The page is tested in a real browser. The tests say that they skipped where there is none.
+check_chromium() {
+    if command -v chromium >/dev/null 2>&1 && command -v chromedriver >/dev/null 2>&1; then
+        return
+    fi
+    if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
+        say "no chromium with its driver: installing them"
+        if apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends chromium chromium-driver; then
+            return
+        fi
+    fi
+    say "no chromium with its driver: the tests of the page in a browser will skip" \
+        "(Debian: apt-get install chromium chromium-driver; Fedora: dnf install chromium chromedriver)"
+}
+
 check_nextest() {
     if ! cargo nextest --version >/dev/null 2>&1; then
         say "no cargo-nextest: installing $NEXTEST_VERSION"
@@ -98,6 +114,7 @@ check_tools() {
     check_rust
     check_c_compiler
     check_strace
+    check_chromium
     check_nextest
 }
 

@@ -39,7 +39,13 @@ document.addEventListener("click", (event) => {
   if (fold?.id && !event.defaultPrevented) foldedByHand.set(fold.id, !fold.open);
 });
 document.addEventListener("toggle", (event) => { if (event.target.open && event.target.id) load(event.target); }, true);
-document.addEventListener("input", (event) => touchedFields.add(event.target), true);
+document.addEventListener("input", (event) => {
+  const field = event.target;
+  touchedFields.add(field);
+  if (field.name !== "own" || !field.value) return;
+  const other = field.form?.querySelector('input[type="radio"][name="text"][value=""]');
+  if (other) { other.checked = true; touchedFields.add(other); } // own words are an answer: no option that was offered takes their place
+}, true);
 document.addEventListener("selectionchange", () => {
   if (!waiting.size || !getSelection()?.isCollapsed) return;
   const late = [...waiting.values()];

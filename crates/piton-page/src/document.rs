@@ -132,7 +132,7 @@ pub fn start(start: &Start) -> Markup {
                 div.bar-title { h1 { "New conversation" } p { "no turn yet" } }
             }
             div.sheet {
-                form.hello.composer-page method="post" action="/new" enctype="multipart/form-data" {
+                form.hello.composer-page method="post" action="/new" enctype="multipart/form-data" aria-label="New conversation" {
                     (crate::icon::with_class("mark", "piton"))
                     h2 { "What should be done?" }
                     p.lead { "A turn that begins here is never lost: close the page, stop the server or pull the plug, and go on with one button." }

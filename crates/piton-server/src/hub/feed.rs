@@ -63,6 +63,9 @@ struct Kept<P> {
     failed: bool,
 }
 
+/// The number of the first picture of what is live; 0 is for a reader that has seen none.
+const FIRST_LIVE: u64 = 1;
+
 impl<P: Picture> Feed<P> {
     pub(super) fn start(engine: &Engine, id: &ConversationId, models: &Arc<[Model]>) -> Arc<Self> {
         let kept = Kept {
@@ -115,6 +118,10 @@ impl<P: Picture> Feed<P> {
     /// What no entry holds yet, if it is newer than what was seen.
     pub(crate) fn live(&self, seen: u64) -> Option<(u64, Arc<str>)> {
         let kept = self.state.lock();
+        let picture = kept.picture.as_ref().filter(|_| seen == 0 && kept.ready);
+        if let Some(now) = picture.and_then(Picture::now) {
+            return Some((kept.live.0.max(FIRST_LIVE), now));
+        }
         (seen < kept.live.0).then(|| kept.live.clone())
     }
 }
@@ -190,7 +197,7 @@ impl<P: Picture> Kept<P> {
 
     fn live(&mut self, live: &Live) {
         if let Some(text) = self.picture.as_mut().and_then(|picture| picture.live(live)) {
-            self.live = (self.live.0 + 1, text);
+            self.live = (self.live.0.max(FIRST_LIVE) + 1, text);
         }
     }
 }

@@ -38,6 +38,10 @@ impl Picture for Page {
         (!frame.is_empty()).then(|| text(&frame))
     }
 
+    fn now(&self) -> Option<Arc<str>> {
+        Some(text(&self.0.now()))
+    }
+
     fn whole(&self) -> Arc<str> {
         "{}".into()
     }

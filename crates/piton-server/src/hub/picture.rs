@@ -31,6 +31,11 @@ pub(crate) trait Picture: Send + 'static {
     /// What to tell of what no entry holds yet; nothing, if it shows nothing new.
     fn live(&mut self, live: &Live) -> Option<Arc<str>>;
 
+    /// All that depends on what is live, for a reader whose last picture of it nobody knows.
+    fn now(&self) -> Option<Arc<str>> {
+        None
+    }
+
     /// All of it, for a reader that comes without a cursor.
     fn whole(&self) -> Arc<str>;
 

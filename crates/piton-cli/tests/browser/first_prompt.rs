@@ -1,0 +1,53 @@
+//! From the printed address to an answer.
+
+use serde_json::json;
+
+use crate::place::Place;
+use crate::tab::Tab;
+
+const ANSWER: &str = "The **first** block is here.\n\n- one\n- two\n\nAnd the end comes last.";
+
+#[tokio::test]
+async fn a_first_prompt_streams_its_answer_and_never_shrinks() {
+    let place = Place::new();
+    let model = place.script(&json!({ "steps": [
+        { "say": ANSWER, "chunk": 3, "chunk_ms": 30 },
+        { "say": "Again." },
+    ] }));
+    let server = place.serve(&model);
+    let Some(tab) = Tab::signed_in(&server).await else { return };
+    tab.begin(&server, "Say something").await;
+    // C29: what is seen of an answer that comes.
+    tab.run(
+        "window.lengths = [];
+         const look = () => lengths.push(document.querySelector('#s1-1-t')?.textContent.trimEnd().length ?? 0);
+         new MutationObserver(look).observe(document.querySelector('#log'), { childList: true, subtree: true, characterData: true });",
+    )
+    .await;
+    tab.stands("done").await;
+    let lengths = tab.js("lengths.filter((it, at) => it !== lengths[at - 1])").await;
+    let lengths: Vec<u64> = serde_json::from_value(lengths).unwrap();
+    assert!(lengths.is_sorted() && 3 < lengths.len(), "{lengths:?}");
+    let text = tab.text("document.querySelector('#s1-1-t').innerText").await;
+    assert_eq!(
+        text.split_whitespace().collect::<Vec<_>>().join(" "),
+        "The first block is here. one two And the end comes last."
+    );
+    assert_eq!(tab.count("#s1-1-t strong").await, 1);
+    assert_eq!(tab.count("#s1-1-t li").await, 2);
+    assert_eq!(tab.count("[aria-busy=true]").await, 0);
+    assert_eq!(tab.count(".user").await, 1);
+
+    tab.type_into("#draft", "And again\n").await;
+    tab.until("document.querySelector('#t2 .text')?.innerText.trim() === 'Again.'").await;
+    tab.stands("done").await;
+    assert_eq!(tab.js("document.querySelector('#draft').value").await, "");
+    // What patches made of the page is what it is when it is read anew.
+    let patched = tab.timeline().await;
+    tab.check().await;
+    tab.reload().await;
+    assert_eq!(tab.timeline().await, patched);
+    assert_eq!(place.events("UserMessage").len(), 2);
+    tab.check().await;
+    tab.close().await;
+}
