@@ -219,12 +219,12 @@ mod tests {
 
     #[test]
     fn tables_with_names_are_shown_and_their_secrets_are_not() {
-        let text = "[providers.openai]\nbase_url = \"https://me:pw@h/v1\"\nheaders = { x-team = \"climbers\" }\n\
+        let text = "[providers.openai]\nbase_url = \"https://me:not-shown@h/v1\"\nheaders = { x-team = \"climbers\" }\n\
                     [mcp.files]\ncommand = \"run\"\nenv = { LEVEL = \"s3cret\" }\n";
         let (_home, settings) = settings(text, &[]);
         let shown = format!("{:?}", all(&settings, &[]).unwrap());
         assert!(shown.contains("https://h/v1") && shown.contains("x-team"), "{shown}");
-        for secret in ["pw", "climbers", "s3cret"] {
+        for secret in ["not-shown", "climbers", "s3cret"] {
             assert!(!shown.contains(secret), "{secret}: {shown}");
         }
         let found = one(&settings, &[], "mcp.files").unwrap();
