@@ -4,6 +4,7 @@ use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use piton::id::MessageId;
 
 use crate::body::whole;
 use crate::fault::{Fault, Kind};
@@ -39,6 +40,12 @@ impl Form {
     /// A number.
     pub(super) fn number(&self, name: &str) -> Option<u32> {
         self.get(name)?.parse().ok()
+    }
+
+    /// The message that it is about.
+    pub(super) fn message(&self) -> Result<MessageId, Fault> {
+        let named = self.get("message").ok_or_else(|| Fault::bad("no message is named"))?;
+        Ok(MessageId::new(named))
     }
 
     /// What the form is answered with: the page stays where it is.

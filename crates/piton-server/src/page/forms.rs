@@ -199,8 +199,7 @@ pub(super) async fn retry(
     form: Form,
 ) -> Result<Done, Fault> {
     let id = shared.writable(&id).await?;
-    let message = form.get("message").ok_or_else(|| Fault::bad("no message is named"))?;
-    let message = MessageId::new(message);
+    let message = form.message()?;
     let view = shared.engine().view(&id).await?;
     let attempt = attempt(&view, &message);
     let back = format!("/c/{id}");

@@ -19,8 +19,7 @@ pub(super) async fn change(
     form: Form,
 ) -> Result<Done, Fault> {
     let id = shared.writable(&id).await?;
-    let message = form.get("message").ok_or_else(|| Fault::bad("no message is named"))?;
-    let message = MessageId::new(message);
+    let message = form.message()?;
     let queue = shared.engine().view(&id).await?.queue;
     let wish = form.get("do").unwrap_or_default();
     let Some(command) = command(&queue, message, wish, form.get("text"))? else {
