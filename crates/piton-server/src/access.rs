@@ -1,23 +1,10 @@
 //! Who may speak to this server: tokens of programs, browsers that redeemed a code, and nobody else.
 
-mod code;
 mod token;
-
-use std::path::Path;
 
 use piton_core::id::Timestamp;
 
-pub use self::code::Codes;
 pub use self::token::{Bearer, TokenError, TokenRow, Tokens};
-
-/// Who may speak to this server.
-#[derive(Debug)]
-pub struct Access {
-    /// Those who may, by their secrets.
-    pub tokens: Tokens,
-    /// Codes that make a browser one of them, once.
-    pub codes: Codes,
-}
 
 /// Who sent a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +15,11 @@ pub(crate) struct Who {
     pub(crate) digest: String,
 }
 
-impl Access {
-    /// Those who may speak to the server of a home.
-    pub fn of(home: &Path) -> Self {
-        Self { tokens: Tokens::of(home), codes: Codes::default() }
-    }
-
+impl Tokens {
     /// The owner of a secret.
     pub(crate) fn who(&self, secret: &str, now: Timestamp) -> Option<Who> {
         let digest = crate::chance::digest(secret);
-        let name = self.tokens.owner(&digest, now)?;
+        let name = self.owner(&digest, now)?;
         Some(Who { name, digest })
     }
 }

@@ -154,7 +154,7 @@ impl<P: Picture> Reader<P> {
     /// A sign of life, to those who still may read.
     fn tick(&mut self) {
         let now = self.shared.parts.clock.now();
-        match self.shared.parts.access.tokens.owner(&self.who.digest, now) {
+        match self.shared.parts.tokens.owner(&self.who.digest, now) {
             Some(_) => self.push(&Event::passing("beat", "{}")),
             None => self.end("the token was revoked"),
         }

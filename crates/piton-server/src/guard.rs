@@ -131,7 +131,7 @@ const SIGN_IN: &str =
     "open the address that piton serve printed, or make a token: piton serve token NAME";
 
 fn known(shared: &Shared, secret: &str) -> Result<Who, Fault> {
-    let who = shared.parts.access.who(secret, shared.parts.clock.now());
+    let who = shared.parts.tokens.who(secret, shared.parts.clock.now());
     who.ok_or_else(|| Fault::new(Kind::WrongToken, "the token is not known").hint(SIGN_IN))
 }
 

@@ -39,7 +39,7 @@ use axum::{Json, Router};
 use tokio::net::TcpListener;
 use utoipa_axum::router::OpenApiRouter;
 
-pub use self::access::{Access, Bearer, Codes, TokenError, TokenRow, Tokens};
+pub use self::access::{Bearer, TokenError, TokenRow, Tokens};
 pub use self::chance::NoChance;
 pub use self::fault::{Fault, Kind};
 pub use self::opened::Opened;
@@ -72,11 +72,6 @@ impl Server {
             .route("/sign-in", get(sign_in::sign_in).post(sign_in::sign_in_by_form))
             .layer(guard)
             .with_state(self.shared.clone())
-    }
-
-    /// A code that signs one browser in, once: `/sign-in?code=…`.
-    pub fn code(&self) -> Result<String, NoChance> {
-        self.shared.parts.access.codes.give()
     }
 
     /// Goes on with the turns that a server or a terminal left, as far as no person is needed; how many.

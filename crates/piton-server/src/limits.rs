@@ -39,8 +39,8 @@ pub(crate) const LIST_ROWS_MAX: usize = 500;
 pub(crate) const HITS_MAX: usize = 200;
 /// Most bytes of the output of a command in one answer.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1024;
-/// How long a one-time code can be used.
-pub(crate) const CODE_LIFE: Duration = Duration::from_hours(1);
+/// How long a one-time code can be used, in seconds.
+pub(crate) const CODE_SECONDS: u64 = 60 * 60;
 /// How long a browser stays signed in, in seconds.
 pub(crate) const COOKIE_SECONDS: u64 = 90 * 24 * 60 * 60;
 /// Longest name of a file or a token, in letters.

@@ -14,7 +14,7 @@ use piton_agent::Agent;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::access::Access;
+use crate::access::Tokens;
 use crate::chance;
 use crate::fault::Fault;
 use crate::hub::Hub;
@@ -30,7 +30,7 @@ pub struct Parts {
     /// Knows models and settings.
     pub agent: Arc<Agent>,
     /// Who may speak to it.
-    pub access: Access,
+    pub tokens: Tokens,
     /// Where it may work.
     pub opened: Opened,
     /// Names under which it is reached, beside those of this machine for itself.

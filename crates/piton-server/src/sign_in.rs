@@ -45,14 +45,15 @@ pub(crate) async fn sign_in_by_form(
 /// Signs a browser in. The answer leads on by itself: a redirect would still belong to the page from
 /// which the address was opened, and a strict cookie would not go with it.
 fn redeem(shared: &Shared, code: &str) -> Result<Response, Fault> {
-    let access = &shared.parts.access;
-    if !access.codes.redeem(code) {
+    let (tokens, now) = (&shared.parts.tokens, shared.parts.clock.now());
+    if !tokens.redeem(code, now) {
         let message = "this address was used before, or is too old";
-        return Err(Fault::new(Kind::WrongToken, message)
-            .hint("piton serve prints another one when it starts"));
+        return Err(
+            Fault::new(Kind::WrongToken, message).hint("piton serve status prints another one")
+        );
     }
     let name = format!("browser-{}", chance::name());
-    let secret = access.tokens.add(&name, Bearer::Browser, shared.parts.clock.now());
+    let secret = tokens.add(&name, Bearer::Browser, now);
     let secret = secret.map_err(|error| Fault::new(Kind::Store, with_causes(&error)))?;
     let cookie =
         format!("{COOKIE}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_SECONDS}");

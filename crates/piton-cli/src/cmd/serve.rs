@@ -1,6 +1,7 @@
 //! `piton serve`: conversations over HTTP, for browsers and programs. One engine over the same store as
 //! every other piton: commands of the terminal beside it work as without it.
 
+mod address;
 mod background;
 mod place;
 
@@ -10,16 +11,15 @@ use std::time::Duration;
 use piton::Engine;
 use piton::clock::{Clock as _, SystemClock};
 use piton_agent::{Agent, AgentProfiles, AgentTools, Catalogue, EngineParts, Overrides, Settings};
-use piton_server::{Access, Bearer, Opened, Parts, Server, TokenError, Tokens};
+use piton_server::{Bearer, Opened, Parts, Server, TokenError, Tokens};
 use tokio::net::TcpListener;
 
-use self::place::{Held, Place, Record};
+use self::place::{Place, Record};
 use super::query::notes;
 use super::query::open::SUPERVISOR;
 use crate::flags::{Serve, ServeWish, TokenFlags};
-use crate::output::{Form, Output};
+use crate::output::Output;
 use crate::render::age::age;
-use crate::render::lines::Line;
 use crate::render::table::table;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
@@ -45,7 +45,7 @@ pub(crate) async fn run(
     let place = Place::of(&settings.home);
     match &flags.wish {
         Some(ServeWish::Token(flags)) => return token(flags, settings, output),
-        Some(ServeWish::Status) => return Ok(status(&place, output)),
+        Some(ServeWish::Status) => return status(&place, settings, output),
         Some(ServeWish::Stop) => return stop(&place, output).await,
         None => {}
     }
@@ -66,7 +66,14 @@ pub(crate) async fn run(
     };
     if flags.background {
         drop(held);
-        return background::start(&place, output).await;
+        let begun = match background::start(&place).await? {
+            Ok(Record { url, .. }) => url,
+            Err(said) => return Ok(Report::misuse(&said)),
+        };
+        address::tell(&begun, flags.json, output);
+        address::ways_in(&begun, settings, output)?;
+        output.talk("To end it: piton serve stop. Its turns can be resumed.");
+        return Ok(Report::ok("done"));
     }
     // From here on, being told to stop is a way to end, not an accident.
     let mut signals = Signals::listen()?;
@@ -78,8 +85,13 @@ pub(crate) async fn run(
             return Ok(Report::misuse(&format!("{text}\nhint: port 0 takes one that is free")));
         }
     };
-    let form = if flags.json { Form::Json } else { Form::Text };
-    announce(&work.server, (&listener, &held), form, output)?;
+    let url = format!("http://{}", listener.local_addr().map_err(Fault::Runtime)?);
+    held.tell(&Record { pid: std::process::id(), url: url.clone() }).map_err(Fault::Runtime)?;
+    address::tell(&url, flags.json, output);
+    if !flags.in_background {
+        address::ways_in(&url, settings, output)?;
+        output.talk("Ctrl-C ends it; its turns can be resumed.");
+    }
     if work.agent.serve_resumes() {
         let count = work.server.resume_turns().await.map_err(served)?;
         output.talk(&format!("Turns that go on: {count}"));
@@ -115,7 +127,7 @@ impl Work {
         let server = Server::new(Parts {
             engine: engine.clone(),
             agent: agent.clone(),
-            access: Access::of(&settings.home),
+            tokens: Tokens::of(&settings.home),
             opened,
             names: agent.serve_names().to_vec(),
             clock: Arc::new(SystemClock),
@@ -159,28 +171,6 @@ fn opened(flags: &Serve, settings: &Settings) -> Result<Result<Opened, Report>, 
     }))
 }
 
-fn announce(
-    server: &Server,
-    (listener, held): (&TcpListener, &Held),
-    form: Form,
-    output: &mut Output,
-) -> Result<(), Fault> {
-    let address = listener.local_addr().map_err(Fault::Runtime)?;
-    let url = format!("http://{address}");
-    let record = Record { pid: std::process::id(), url: url.clone() };
-    held.tell(&record).map_err(Fault::Runtime)?;
-    let code = server.code().map_err(|error| Fault::Runtime(std::io::Error::other(error)))?;
-    if form == Form::Json {
-        output.json(&Line::serving(&url, &[]));
-    } else if !output.is_watched() {
-        output.data(&format!("{url}\n"));
-    }
-    output.talk(&format!("Serving on {url}. Ctrl-C ends it; turns can be resumed."));
-    output.talk(&format!("To sign a browser in, once: {url}/sign-in?code={code}"));
-    output.talk("For a program: piton serve token NAME");
-    Ok(())
-}
-
 fn taken(place: &Place) -> Report {
     let url = place.running().map(|record| format!(" on {}", record.url)).unwrap_or_default();
     let text = format!("error: a server of this home runs already{url}");
@@ -188,13 +178,14 @@ fn taken(place: &Place) -> Report {
 }
 
 /// Says where the server is reached.
-fn status(place: &Place, output: &mut Output) -> Report {
+fn status(place: &Place, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let Some(Record { pid, url }) = place.running() else {
-        return Report::not_found("No server of this home runs.");
+        return Ok(Report::not_found("No server of this home runs."));
     };
     output.data(&format!("{url}\n"));
+    address::ways_in(&url, settings, output)?;
     output.talk(&format!("Process {pid} serves. To end it: piton serve stop"));
-    Report::ok("done")
+    Ok(Report::ok("done"))
 }
 
 /// Ends the server, and waits until it is gone.
@@ -257,6 +248,7 @@ fn token(flags: &TokenFlags, settings: &Settings, output: &mut Output) -> Result
         let bearer = match row.bearer {
             Bearer::Program => "program",
             Bearer::Browser => "browser",
+            Bearer::Code => "nobody yet",
         };
         [row.name, bearer.to_owned(), age(row.made, now)]
     }));

@@ -24,6 +24,9 @@ pub(crate) struct Serve {
     /// Go on in the background; piton serve stop ends it
     #[arg(long)]
     pub(crate) background: bool,
+    /// This is the process that goes on in the background
+    #[arg(long, hide = true)]
+    pub(crate) in_background: bool,
     /// One JSON object per line on standard output: the address
     #[arg(long)]
     pub(crate) json: bool,
@@ -34,7 +37,7 @@ pub(crate) struct Serve {
 pub(crate) enum ServeWish {
     /// Make a token for a program, list tokens, or revoke one
     Token(TokenFlags),
-    /// Say where the server of this home is reached
+    /// Say where the server of this home is reached, and sign another browser in
     Status,
     /// End the server of this home; its turns can be resumed
     Stop,

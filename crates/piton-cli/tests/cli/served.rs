@@ -346,12 +346,28 @@ fn a_server_goes_on_in_the_background_is_found_and_is_stopped() {
     assert_eq!((status.code, &status.stdout), (0, &begun.stdout), "{}", status.stderr);
     // It answers, and there is one of a home.
     let address = status.stdout.trim().strip_prefix("http://").unwrap().to_owned();
-    let mut stream = TcpStream::connect(&address).unwrap();
-    write!(stream, "GET /healthz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")
-        .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let get = |path: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(get("/healthz").starts_with("HTTP/1.1 200"));
+    // Each look at it signs another browser in, once.
+    let ways = [&begun.stderr, &status.stderr].map(|said| {
+        let sign_in = said.lines().find(|line| line.contains("/sign-in?code=")).unwrap();
+        sign_in.split_once(&address).unwrap().1
+    });
+    assert_ne!(ways[0], ways[1]);
+    for way in &ways {
+        assert!(get(way).starts_with("HTTP/1.1 200"));
+        assert!(get(way).starts_with("HTTP/1.1 401"));
+    }
+    // The server itself wrote no code down.
+    let talk = fs::read_to_string(world.path("home").join("serve").join("talk")).unwrap();
+    assert!(talk.contains("Serving on") && !talk.contains("code="), "{talk}");
     for args in [["serve"].as_slice(), &["serve", "--background"]] {
         let second = world.run(args);
         assert_eq!(second.code, 2, "{}", second.stderr);

@@ -12,8 +12,8 @@ use piton_agent::make_private;
 use piton_core::id::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::chance::{NoChance, digest, secret};
-use crate::limits::{COOKIE_SECONDS, NAME_LETTERS_MAX};
+use crate::chance::{self, NoChance, digest, secret};
+use crate::limits::{CODE_SECONDS, COOKIE_SECONDS, NAME_LETTERS_MAX};
 
 /// What a token's file allows: reading and writing to its owner, nothing to others.
 const PRIVATE: u32 = 0o600;
@@ -26,6 +26,19 @@ pub enum Bearer {
     Program,
     /// A browser that redeemed a code, as long as a cookie lives.
     Browser,
+    /// Nobody yet: the one-time code of a printed address, which a browser changes for a token of its own.
+    Code,
+}
+
+impl Bearer {
+    /// How long it counts, in milliseconds; none is until it is revoked.
+    fn life_ms(self) -> Option<u64> {
+        match self {
+            Self::Program => None,
+            Self::Browser => Some(COOKIE_SECONDS * 1_000),
+            Self::Code => Some(CODE_SECONDS * 1_000),
+        }
+    }
 }
 
 /// A token, without its secret.
@@ -37,6 +50,12 @@ pub struct TokenRow {
     pub bearer: Bearer,
     /// When it was made.
     pub made: Timestamp,
+}
+
+impl TokenRow {
+    fn counts(&self, now: Timestamp) -> bool {
+        self.bearer.life_ms().is_none_or(|life| now.ms_since(self.made) <= life)
+    }
 }
 
 /// Why a token cannot be made, found or revoked.
@@ -89,6 +108,23 @@ impl Tokens {
         Ok(secret)
     }
 
+    /// A code that signs one browser in, once: `/sign-in?code=…`. Those that are too old are taken away.
+    pub fn code(&self, now: Timestamp) -> Result<String, TokenError> {
+        for (path, row) in self.files_of_all()? {
+            if !row.counts(now) {
+                fs::remove_file(&path).map_err(|source| self.files(source))?;
+            }
+        }
+        self.add(&format!("code-{}", chance::name()), Bearer::Code, now)
+    }
+
+    /// Uses a code up; whether it was one that counts. Of two that bring it at once, one has it.
+    pub(crate) fn redeem(&self, code: &str, now: Timestamp) -> bool {
+        let path = self.directory.join(digest(code));
+        let is_code = |row: TokenRow| row.bearer == Bearer::Code && row.counts(now);
+        read(&path).is_some_and(is_code) && fs::remove_file(&path).is_ok()
+    }
+
     /// Revokes all of a name; whether there was one.
     pub fn revoke(&self, name: &str) -> Result<bool, TokenError> {
         let mut found = false;
@@ -101,9 +137,10 @@ impl Tokens {
         Ok(found)
     }
 
-    /// All of them, the oldest first.
+    /// All of them but codes, the oldest first.
     pub fn all(&self) -> Result<Vec<TokenRow>, TokenError> {
         let mut rows: Vec<_> = self.files_of_all()?.into_iter().map(|(_, row)| row).collect();
+        rows.retain(|row| row.bearer != Bearer::Code);
         rows.sort_by(|one, other| (one.made, &one.name).cmp(&(other.made, &other.name)));
         Ok(rows)
     }
@@ -111,9 +148,7 @@ impl Tokens {
     /// The name of the token with this digest, if it counts.
     pub(crate) fn owner(&self, digest: &str, now: Timestamp) -> Option<String> {
         let row = read(&self.directory.join(digest))?;
-        let is_over =
-            row.bearer == Bearer::Browser && COOKIE_SECONDS * 1_000 < now.ms_since(row.made);
-        (!is_over).then_some(row.name)
+        (row.bearer != Bearer::Code && row.counts(now)).then_some(row.name)
     }
 
     fn write(&self, digest: &str, text: &str) -> io::Result<()> {
@@ -182,6 +217,26 @@ mod tests {
             let secret = tokens.add(&name, bearer, NOW).unwrap();
             assert_eq!(tokens.owner(&digest(&secret), later).is_some(), counts, "{name}");
         }
+    }
+
+    #[test]
+    fn a_code_is_good_once_and_not_for_ever_and_is_no_token() {
+        let home = tempfile::tempdir().unwrap();
+        let tokens = Tokens::of(home.path());
+        let code = tokens.code(NOW).unwrap();
+        assert_eq!(tokens.owner(&digest(&code), NOW), None);
+        assert_eq!(tokens.all().unwrap(), []);
+        assert!(!tokens.redeem("another", NOW));
+        assert!(tokens.redeem(&code, NOW));
+        assert!(!tokens.redeem(&code, NOW));
+        let program = tokens.add("laptop", Bearer::Program, NOW).unwrap();
+        assert!(!tokens.redeem(&program, NOW));
+        let (late, later) = (tokens.code(NOW).unwrap(), NOW.plus_ms(CODE_SECONDS * 1_000 + 1));
+        assert!(!tokens.redeem(&late, later));
+        // The next one takes those away that are too old, and nothing else.
+        tokens.code(later).unwrap();
+        assert_eq!(fs::read_dir(home.path().join("serve/tokens")).unwrap().count(), 2);
+        assert!(tokens.owner(&digest(&program), later).is_some());
     }
 
     #[test]

@@ -40,10 +40,11 @@ fn rules(
 ) -> Result<Vec<piton::view::PermissionRule>, Fault> {
     let chosen = form.get("rule").unwrap_or("conversation.exactly");
     let (scope, width) = chosen.split_once('.').unwrap_or((chosen, ""));
-    let reaches = |always: &&Always| always.effect == effect && word(always.scope) == scope;
-    let mut offers = asked.always.iter().filter(reaches);
-    let exact = offers.clone().find(|always| width_word(always.width) == width);
-    let offer = exact.or_else(|| offers.next());
+    let is_chosen = |always: &&Always| {
+        (always.effect, word(always.scope), width_word(always.width)) == (effect, scope, width)
+    };
+    // Never another one: it may reach further than what was chosen.
+    let offer = asked.always.iter().find(is_chosen);
     let offer = offer.ok_or_else(|| Fault::new(Kind::Refused, "no such rule is offered"))?;
     Ok(offer.rules.clone())
 }

@@ -143,7 +143,7 @@ async fn refused_requests_have_a_status_a_kind_and_no_effect() {
 
 /// The secret in the cookie of a browser that used a code.
 async fn sign_in(stage: &Stage) -> String {
-    let code = stage.server.code().unwrap();
+    let code = stage.code();
     let get = |code: &str| {
         let path = format!("/sign-in?code={code}");
         Request::builder().uri(path).header("host", HOST).body(Body::empty()).unwrap()

@@ -129,7 +129,7 @@ async fn a_browser_that_is_not_signed_in_is_asked_to_and_a_fault_is_a_page() {
     assert_eq!(answer.status(), StatusCode::NOT_FOUND);
     assert!(text(answer).await.contains("there is no conversation abcdefghjk"));
     // A code that is typed.
-    let code = stage.server.code().unwrap();
+    let code = stage.code();
     let request = Request::builder()
         .method("POST")
         .uri("/sign-in")

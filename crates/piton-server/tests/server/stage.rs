@@ -8,14 +8,14 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
-use piton::clock::SystemClock;
+use piton::clock::{Clock as _, SystemClock};
 use piton::store::{Journal, MemoryJournal};
 use piton::{ConversationId, Engine, News, View, ViewChange};
 use piton_agent::{
     Agent, AgentProfiles, AgentTools, Catalogue, EngineParts, Environment, Overrides, Settings,
 };
 use piton_core::id::Timestamp;
-use piton_server::{Access, Bearer, Opened, Parts, Server, Tokens};
+use piton_server::{Bearer, Opened, Parts, Server, Tokens};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
@@ -59,6 +59,11 @@ impl Stage {
 
     pub(crate) fn tokens(&self) -> Tokens {
         Tokens::of(&self.dir.path().join("home"))
+    }
+
+    /// A code for one browser.
+    pub(crate) fn code(&self) -> String {
+        self.tokens().code(SystemClock.now()).unwrap()
     }
 
     pub(crate) fn work(&self) -> String {
@@ -185,7 +190,7 @@ fn start(dir: &TempDir, journal: &Arc<dyn Journal>) -> (Engine, Server) {
     let server = Server::new(Parts {
         engine: engine.clone(),
         agent,
-        access: Access::of(&home),
+        tokens: Tokens::of(&home),
         opened: Opened::new([work]).unwrap(),
         names: vec!["piton.test".into()],
         clock: Arc::new(SystemClock),

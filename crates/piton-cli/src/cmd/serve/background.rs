@@ -1,30 +1,30 @@
 //! A server that goes on when the terminal is closed: this program, started again.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::place::Place;
-use crate::output::Output;
-use crate::report::{Fault, Report};
+use super::place::{Place, Record};
+use crate::report::Fault;
 
-/// What the server is not told again.
+/// What this process was told.
 const BACKGROUND: &str = "--background";
+/// What the server itself is told instead.
+const IN_BACKGROUND: &str = "--in-background";
 /// How often it is looked whether it serves.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Longest wait until it serves.
 const START_WAIT: Duration = Duration::from_secs(20);
-/// The last line of what it says when it serves.
-const LAST_LINE: &str = "For a program:";
 
-/// Starts it, and repeats what it says until it serves.
-pub(super) async fn start(place: &Place, output: &mut Output) -> Result<Report, Fault> {
+/// Starts it, and waits until it serves; or what it said instead.
+pub(super) async fn start(place: &Place) -> Result<Result<Record, String>, Fault> {
     let path = place.talk();
     let talk = File::create(&path).map_err(Fault::Runtime)?;
-    let arguments = std::env::args_os().skip(1).filter(|it| it != BACKGROUND);
+    let told = |it: OsString| if it == BACKGROUND { IN_BACKGROUND.into() } else { it };
     let mut server = Command::new("/proc/self/exe")
-        .args(arguments)
+        .args(std::env::args_os().skip(1).map(told))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(talk)
@@ -36,18 +36,12 @@ pub(super) async fn start(place: &Place, output: &mut Output) -> Result<Report, 
     loop {
         // Looked at before its words are read: what it said before its end is told.
         let ended = server.try_wait().map_err(Fault::Runtime)?;
-        let said = fs::read_to_string(&path).unwrap_or_default();
-        if ended.is_some() || START_WAIT < begun.elapsed() {
-            return Ok(Report::misuse(said.trim_end()));
+        if let Some(record) = place.running().filter(|record| record.pid == server.id()) {
+            return Ok(Ok(record));
         }
-        if said.contains(LAST_LINE) {
-            if !output.is_watched()
-                && let Some(record) = place.running()
-            {
-                output.data(&format!("{}\n", record.url));
-            }
-            output.talk(&said.trim_end().replace("Ctrl-C ends it", "piton serve stop ends it"));
-            return Ok(Report::ok("done"));
+        if ended.is_some() || START_WAIT < begun.elapsed() {
+            let said = fs::read_to_string(&path).unwrap_or_default();
+            return Ok(Err(said.trim_end().to_owned()));
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
