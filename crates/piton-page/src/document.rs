@@ -73,7 +73,11 @@ fn whole(about: &Attributes<'_>, body: &Markup) -> String {
                 title { (visible(&title)) }
                 link rel="icon" href={ "/assets/" (assets::icon()) } type="image/svg+xml";
                 link rel="stylesheet" href={ "/assets/" (assets::style()) };
-                script type="module" src={ "/assets/" (assets::module()) } {}
+                @for (at, module) in assets::modules().enumerate() {
+                    @if at == 0 { script type="module" src={ "/assets/" (module) } {} }
+                    // Asked for at once, not when the first module has been read.
+                    @else { link rel="modulepreload" href={ "/assets/" (module) }; }
+                }
             }
             body { (body) }
         }
