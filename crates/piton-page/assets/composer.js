@@ -1,19 +1,25 @@
 // What a person sends: forms without leaving the page, the composer with its draft, and files.
 
-import { byId, conversation, root, say } from "./page.js";
+import { rest, saved, sentDraft } from "./draft.js";
+import { byId, conversation, root, say, size } from "./page.js";
 import { toEnd } from "./scroll.js";
 import { isYoung } from "./stream.js";
 
 // ---- forms: sent without leaving the page; what is refused is said beside the button
 
 const WAIT_MS = 10_000;
+const ANSWER_MS = 40_000; // longer than the server waits for a whole body
 document.addEventListener("submit", async (event) => {
   const [form, button] = [event.target, event.submitter];
-  if (form.action.endsWith("/new")) sessionStorage.setItem("piton-began", "yes");
-  if (form.method !== "post" || form.action.endsWith("/sign-in") || form.action.endsWith("/new")) return;
+  if (form.method !== "post" || form.action.endsWith("/sign-in")) return;
   event.preventDefault();
   if (form.id === "composer" && !button?.hasAttribute("formaction")) { sendDraft(button?.value ?? "now"); return; }
   if (button?.getAttribute("aria-disabled") === "true" || isYoung(form)) return;
+  if (form.action.endsWith("/new")) { // with its files
+    const text = byId("draft").value;
+    if (await post(form, button, new FormData(form, button))) sentDraft(text);
+    return;
+  }
   if (button?.dataset.sure && !(await isSure(button.dataset.sure))) return;
   const data = new URLSearchParams();
   if (form.id === "composer") data.set(button.name, button.value);
@@ -36,7 +42,7 @@ export async function post(form, button, data) {
 // Null if it was taken, else words.
 async function deliver(address, data) {
   try {
-    const answer = await fetch(address, { method: "POST", body: data, headers: { Piton: "module" } });
+    const answer = await fetch(address, { method: "POST", body: data, headers: { Piton: "module" }, signal: AbortSignal.timeout(ANSWER_MS) });
     if (answer.ok) {
       const to = answer.headers.get("Location");
       if (to) location.href = to;
@@ -45,7 +51,10 @@ async function deliver(address, data) {
     if (answer.status === 401) return "You are signed out. Sign in again; what you typed is kept here.";
     const { error } = await answer.json();
     return [error.message, error.hint].filter(Boolean).join(" ");
-  } catch { return "The server does not answer. Nothing was sent; try again."; }
+  } catch (error) {
+    if (error.name === "TimeoutError") return "The server did not answer in time. It may have taken this: look before you try again.";
+    return "The server does not answer. Nothing was sent; try again.";
+  }
 }
 function refuse(form, words) {
   const line = document.createElement("p");
@@ -66,34 +75,19 @@ document.addEventListener("change", (event) => {
   if (field.matches("select.model")) for (const other of document.querySelectorAll("select.model")) other.value = field.value;
   const what = field.dataset?.sets ?? (field.matches(".retry select.model") ? "model" : "");
   if (what && conversation()) deliver(`/c/${encodeURIComponent(conversation())}/model`, new URLSearchParams({ [what]: field.value })).then((problem) => problem && saved(problem));
-  if (field.type === "file") { for (const file of field.files) attach(file); field.value = ""; }
+  if (field.type === "file" && byId("files")) { for (const file of field.files) attach(file); field.value = ""; }
   if (field.id === "no-letters") localStorage.setItem("piton-no-letters", field.checked ? "yes" : "");
 });
 
-// ---- composer: the draft is kept here at once, and cleared when the server has the message
+// ---- composer: the draft stays until the server has the message
 
-const draftKey = () => `piton-draft-${conversation() || "new"}`;
-const saved = (words) => { if (byId("saved")) byId("saved").textContent = words; };
 let messageId = "";
 let files = []; // { name, element, blob, error, request }
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(10));
   return [...bytes].map((byte) => "0123456789abcdefghjkmnpqrstvwxyz"[byte % 32]).join("");
 }
-export function restoreDraft() {
-  const draft = byId("draft");
-  if (!draft) return;
-  if (conversation() && sessionStorage.getItem("piton-began")) {
-    localStorage.removeItem("piton-draft-new"); // the server has it: this page is what came of it
-    sessionStorage.removeItem("piton-began");
-  }
-  if (!draft.value) draft.value = localStorage.getItem(draftKey()) ?? "";
-  draft.addEventListener("input", () => {
-    messageId = "";
-    localStorage.setItem(draftKey(), draft.value);
-    saved(draft.value ? "draft kept" : "");
-  });
-}
+document.addEventListener("input", (event) => { if (event.target.id === "draft") messageId = ""; }); // another text is another message
 export async function sendDraft(how) {
   const [draft, form] = [byId("draft"), byId("composer")];
   const busy = files.filter((file) => !file.blob && !file.error).length;
@@ -105,12 +99,12 @@ export async function sendDraft(how) {
   for (const name of ["model", "permissions"]) if (form.elements[name]) data.set(name, form.elements[name].value);
   for (const file of good) data.append("blob", JSON.stringify(file.blob));
   const text = draft.value;
+  data.set("draft", await rest());
   const sent = await post(form, byId("send").querySelector(".main"), data);
   byId("send").querySelectorAll("button").forEach((it) => { it.removeAttribute("aria-disabled"); it.removeAttribute("aria-busy"); });
   if (!sent) { saved("kept here; not sent"); return; }
   messageId = "";
-  if (draft.value === text) draft.value = "";
-  localStorage.setItem(draftKey(), draft.value);
+  sentDraft(text);
   files.forEach((file) => file.element.remove());
   files = [];
   byId("files").hidden = true;
@@ -159,7 +153,6 @@ function attach(file) {
   request.addEventListener("error", () => fail("the upload broke off"));
   request.send(file);
 }
-const size = (bytes) => bytes < 1024 ? `${bytes} bytes` : bytes < 1048576 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1048576).toFixed(1)} MB`;
 const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
 addEventListener("dragover", (event) => { if (hasFiles(event)) { event.preventDefault(); byId("composer")?.classList.add("drop"); } });
 addEventListener("dragleave", (event) => { if (!event.relatedTarget) byId("composer")?.classList.remove("drop"); });

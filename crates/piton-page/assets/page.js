@@ -18,8 +18,9 @@ export function parse(html) {
   return box.content;
 }
 
-// ---- times in the zone of the reader, clocks that go on
+// ---- sizes, and times in the zone of the reader, clocks that go on
 
+export const size = (bytes) => bytes < 1024 ? `${bytes} bytes` : bytes < 1048576 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1048576).toFixed(1)} MB`;
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });

@@ -1,8 +1,10 @@
 // The page's module: takes frames, follows the end, keeps what a person typed, and comes back by itself.
 // Without it every form is a plain POST and every fold a link. This file has clicks and keys, and begins.
 
-import { post, restoreDraft, sendDraft } from "./composer.js";
-import { byId, localise, note, root, say, showBell, takeBell } from "./page.js";
+import { post, sendDraft } from "./composer.js";
+import { restoreDraft } from "./draft.js";
+import { mentionKey } from "./mention.js";
+import { alarm, byId, localise, note, root, say, showBell, takeBell } from "./page.js";
 import { focusOn, toEnd, watch } from "./scroll.js";
 import { connect, earlier, foldedByHand, isYoung, load } from "./stream.js";
 
@@ -11,14 +13,30 @@ import { connect, earlier, foldedByHand, isYoung, load } from "./stream.js";
 async function copy(text) {
   try { await navigator.clipboard.writeText(text); } catch {
     // Only loopback and HTTPS have a clipboard: elsewhere a selection does it.
-    const area = document.createElement("textarea");
+    const [area, focused] = [document.createElement("textarea"), document.activeElement];
     area.value = text;
     document.body.append(area);
     area.select();
     document.execCommand("copy");
     area.remove();
+    focused?.focus({ preventScroll: true });
   }
   say("Copied.");
+}
+// Text as it was written, not as it is drawn.
+async function source(button) {
+  const what = button.dataset.copy;
+  if (what === "code") return button.closest("figure").querySelector("code").textContent;
+  if (what === "said") return button.closest(".user").querySelector(".words").textContent;
+  const answer = await fetch(what, { headers: { Piton: "module" } }).catch(() => null);
+  return answer?.ok ? answer.text() : null;
+}
+async function copyOf(button) {
+  const text = await source(button);
+  if (text === null) { alarm("Nothing was copied: the server does not answer."); return; }
+  await copy(text);
+  button.dataset.is = "done";
+  setTimeout(() => { delete button.dataset.is; }, 2_000);
 }
 async function editFirst(button) {
   const message = byId(button.dataset.edit);
@@ -35,7 +53,7 @@ document.addEventListener("click", (event) => {
   if (on('[aria-disabled="true"]')) { event.preventDefault(); return; }
   for (const menu of document.querySelectorAll(".menu-of[open]")) if (!menu.contains(event.target)) menu.open = false;
   const copied = on("[data-copy]");
-  if (copied) copy((copied.dataset.copy === "code" ? copied.closest("figure").querySelector("code") : copied.closest(".user").querySelector(".words")).textContent);
+  if (copied) copyOf(copied);
   const loaded = on("a[data-load]");
   if (loaded) { event.preventDefault(); load(loaded.closest("details")); }
   const before = on("[data-earlier]");
@@ -104,6 +122,7 @@ addEventListener("keydown", (event) => {
   const far = event.ctrlKey || event.metaKey;
   if (far && event.key === "k") { event.preventDefault(); byId("find")?.focus(); return; }
   if (far && event.key === ".") { event.preventDefault(); document.querySelector("[data-stop]")?.click(); return; }
+  if (event.target.id === "draft" && mentionKey(event)) return;
   if (event.target.id === "draft" && byId("composer")) { composerKey(event); return; }
   const typing = event.target.closest("input, textarea, select, dialog");
   if (event.key === "Escape") for (const menu of document.querySelectorAll(".menu-of[open]")) menu.open = false;
@@ -117,7 +136,7 @@ addEventListener("keydown", (event) => {
     return;
   }
   if (card && event.key === "a") { const fold = card.querySelector(".rules:last-of-type"); if (fold) fold.open = true; return; }
-  const said = event.target.closest(".user");
+  const said = event.target.closest(".user, .text");
   const onItem = said && { y: "[data-copy]", f: 'form[action$="/fork"] button', r: ".retry button.main, .again > summary" }[event.key];
   if (onItem && said.querySelector(onItem)) { event.preventDefault(); said.querySelector(onItem).click(); return; }
   const act = letters[event.key];

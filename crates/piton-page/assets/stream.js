@@ -140,9 +140,10 @@ export const isYoung = (element) => {
 
 // ---- the stream: one for a tab; noticed when it is silent, and opened again
 
-const SILENT_MS = 25_000;
+const SILENT_MS = Number(root.dataset.silenceMs) || 25_000; // the server says how often it gives a sign of life
 const HIDDEN_MS = 60_000;
 const BAR_MS = 2_000;
+const PROBE_MS = 5_000;
 const BACKOFF_MS = [500, 15_000];
 let source = null;
 let cursor = [Number(main()?.dataset.cursor ?? 0), Number(root.dataset.list || 0)];
@@ -194,6 +195,7 @@ function found() {
 }
 function lost() {
   source?.close();
+  source = null; // nothing is listened to, so nothing is silent: the wait below is not begun again and again
   root.dataset.link = "off";
   lostAt ||= Date.now();
   clearTimeout(retry);
@@ -202,7 +204,7 @@ function lost() {
   retry = setTimeout(connect, wait);
   setTimeout(async () => {
     if (!lostAt || document.hidden) return;
-    const answer = await fetch("/", { method: "HEAD", headers: { Piton: "module" }, redirect: "manual" }).catch(() => null);
+    const answer = await fetch("/", { method: "HEAD", headers: { Piton: "module" }, redirect: "manual", signal: AbortSignal.timeout(PROBE_MS) }).catch(() => null);
     if (!lostAt) return;
     if (answer?.status === 401 || answer?.type === "opaqueredirect") bar("You are signed out. What you typed is kept here.", "Sign in", () => { location.href = "/sign-in"; });
     else bar("The server does not answer. Commands and finished work are safe.", "Try now", connect, "lost");
@@ -255,7 +257,7 @@ async function readAgain() {
   } finally { reading = false; }
 }
 
-setInterval(() => { if (!document.hidden && source && Date.now() - heard > SILENT_MS) { lost(); } }, 5_000);
+setInterval(() => { if (!document.hidden && source && Date.now() - heard > SILENT_MS) { lost(); } }, SILENT_MS / 5);
 let hideTimer = 0;
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hideTimer);

@@ -5,6 +5,8 @@
 
 mod answer;
 mod documents;
+mod drafts;
+mod files;
 mod form;
 mod forms;
 mod queue;
@@ -32,6 +34,9 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/c/{id}/main", get(documents::main))
         .route("/c/{id}/earlier", get(documents::earlier))
         .route("/c/{id}/call/{call}", get(documents::call))
+        .route("/c/{id}/source/{turn}/{step}", get(documents::source))
+        .route("/c/{id}/draft", get(drafts::read).put(drafts::keep))
+        .route("/page/files", get(files::offer))
         .route("/page/stream", get(stream))
         .route("/assets/{*name}", get(asset))
         .route("/c/{id}/say", post(forms::say))

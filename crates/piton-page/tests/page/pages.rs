@@ -1,5 +1,7 @@
 //! Windows, lists and whole documents.
 
+use std::time::Duration;
+
 use piton_core::id::{ConversationId, Timestamp, TurnId};
 use piton_core::view::{Live, View};
 use piton_page::{
@@ -81,6 +83,7 @@ fn documents() -> Vec<String> {
         build: "1",
         list_cursor: "7",
         file_bytes_max: 1_000,
+        silence: Duration::from_secs(25),
     };
     let asks =
         "mode:ask turn user ask calls(o:a o:b) raise:permission:a raise:permission:b queue:w:x";
