@@ -35,7 +35,9 @@ pub fn document(shell: &Shell<'_>) -> String {
     let page = if shell.is_list { "list" } else { "main" };
     let body = html! {
         (sprite())
-        a.skip href="#draft" { "To the composer" }
+        // A search has no composer.
+        @if shell.main.0.contains("id=\"draft\"") { a.skip href="#draft" { "To the composer" } }
+        @else { a.skip href="#q" { "To the search" } }
         div.app data-page=(page) { (shell.list) (shell.main) }
         div.sr id="say" role="status" {}
         div.sr id="alarm" role="alert" {}
@@ -202,7 +204,7 @@ pub fn hits(asked: &str, found: &[Hit], remark: &str) -> Markup {
             }
             div.sheet {
                 div {
-                    form.big-find role="search" aria-label="Search" method="get" action="/search" {
+                    form.big-find role="search" aria-label="Search all conversations" method="get" action="/search" {
                         (icon("find"))
                         label.sr for="q" { "Search all conversations" }
                         input.field id="q" name="q" type="search" value=(asked) autocomplete="off";
