@@ -36,6 +36,9 @@ use crate::web::PrivateHosts;
 /// How long a network that is not there is waited for while a person watches, in seconds.
 const WATCHED_OUTAGE_SECONDS: u64 = 600;
 
+/// Shortest time between two signs of life on a stream.
+const SERVE_BEAT_MIN: Duration = Duration::from_millis(100);
+
 /// Why settings cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -214,6 +217,12 @@ impl Agent {
     /// Whether a server that starts goes on with turns that were left.
     pub fn serve_resumes(&self) -> bool {
         self.serve.resume
+    }
+
+    /// Time between two signs of life on a stream of a server, if it is set.
+    pub fn serve_beat(&self) -> Option<Duration> {
+        let beat = self.serve.beat_ms.map(|beat| Duration::from_millis(beat.into()));
+        beat.map(|beat| beat.max(SERVE_BEAT_MIN))
     }
 
     /// Names under which a server is reached, beside those of the machine for itself.

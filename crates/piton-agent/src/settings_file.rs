@@ -118,6 +118,9 @@ pub(crate) struct WrittenServe {
     /// Names under which the server is reached, beside those of the machine for itself.
     #[schemars(extend("default" = []))]
     pub(crate) names: Vec<String>,
+    /// Time between two signs of life on a stream, in milliseconds. A page that hears nothing for two and a half of them opens its stream again. Less than what a proxy takes for idle.
+    #[schemars(extend("default" = 10000))]
+    pub(crate) beat_ms: Option<u32>,
 }
 
 /// How a person is asked, as written.

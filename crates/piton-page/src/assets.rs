@@ -1,4 +1,4 @@
-//! What the page is made with: its style, its module, its icon. Names have a digest in them, so that a
+//! What the page is made with: its style, its modules, its icon. Names have a digest in them, so that a
 //! browser may keep each for ever.
 
 use std::fmt::Write as _;
@@ -8,6 +8,21 @@ use sha2::{Digest as _, Sha256};
 
 /// Bytes of the digest that are in a name.
 const DIGEST_BYTES: usize = 6;
+
+/// The media type of a module, as a header says it.
+const MODULE: &str = "text/javascript; charset=utf-8";
+
+/// The modules, the one that begins first. They import each other by their bare names, so they are served
+/// beside each other: below one digest of them all.
+const MODULES: [(&str, &[u8]); 7] = [
+    ("piton.js", include_bytes!("../assets/piton.js")),
+    ("page.js", include_bytes!("../assets/page.js")),
+    ("scroll.js", include_bytes!("../assets/scroll.js")),
+    ("stream.js", include_bytes!("../assets/stream.js")),
+    ("composer.js", include_bytes!("../assets/composer.js")),
+    ("draft.js", include_bytes!("../assets/draft.js")),
+    ("mention.js", include_bytes!("../assets/mention.js")),
+];
 
 /// A file of the page.
 #[derive(Clone, Debug)]
@@ -22,7 +37,7 @@ pub struct Asset {
 }
 
 struct Files {
-    all: [Asset; 3],
+    all: Vec<Asset>,
 }
 
 /// All of them.
@@ -30,43 +45,52 @@ pub fn all() -> &'static [Asset] {
     &files().all
 }
 
+/// The name of the style.
 pub(crate) fn style() -> &'static str {
-    let [style, _, _] = &files().all;
-    &style.name
+    all().first().map_or("", |asset| &asset.name)
 }
 
-pub(crate) fn module() -> &'static str {
-    let [_, module, _] = &files().all;
-    &module.name
-}
-
+/// The name of the icon.
 pub(crate) fn icon() -> &'static str {
-    let [_, _, icon] = &files().all;
-    &icon.name
+    all().get(1).map_or("", |asset| &asset.name)
+}
+
+/// The names of the modules, the one that begins first.
+pub(crate) fn modules() -> impl Iterator<Item = &'static str> {
+    all().iter().filter(|asset| asset.media_type == MODULE).map(|asset| asset.name.as_str())
 }
 
 fn files() -> &'static Files {
     static FILES: OnceLock<Files> = OnceLock::new();
     FILES.get_or_init(|| {
-        let all = [
+        let mut all = vec![
             asset("piton", "css", "text/css; charset=utf-8", include_bytes!("../assets/piton.css")),
-            asset(
-                "piton",
-                "js",
-                "text/javascript; charset=utf-8",
-                include_bytes!("../assets/piton.js"),
-            ),
             asset("icon", "svg", "image/svg+xml", include_bytes!("../assets/icon.svg")),
         ];
+        let together = digest(MODULES.iter().map(|(_, bytes)| *bytes));
+        all.extend(MODULES.iter().map(|(name, bytes)| Asset {
+            name: format!("modules-{together}/{name}"),
+            media_type: MODULE,
+            bytes,
+        }));
         Files { all }
     })
 }
 
 fn asset(name: &str, ending: &str, media_type: &'static str, bytes: &'static [u8]) -> Asset {
-    let mut digest = String::new();
-    for byte in Sha256::digest(bytes).iter().take(DIGEST_BYTES) {
-        // Writing to a string cannot fail.
-        write!(digest, "{byte:02x}").unwrap_or_default();
+    Asset { name: format!("{name}-{}.{ending}", digest([bytes])), media_type, bytes }
+}
+
+/// The beginning of a digest, in hexadecimal digits.
+fn digest<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hash = Sha256::new();
+    for piece in pieces {
+        hash.update(piece);
     }
-    Asset { name: format!("{name}-{digest}.{ending}"), media_type, bytes }
+    let mut digits = String::new();
+    for byte in hash.finalize().iter().take(DIGEST_BYTES) {
+        // Writing to a string cannot fail.
+        write!(digits, "{byte:02x}").unwrap_or_default();
+    }
+    digits
 }

@@ -1,5 +1,7 @@
 //! Whole documents: the page itself, and the pages around it.
 
+use std::time::Duration;
+
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets;
@@ -24,6 +26,8 @@ pub struct Shell<'a> {
     pub list_cursor: &'a str,
     /// Largest file that may be attached, in bytes.
     pub file_bytes_max: u64,
+    /// How long a stream may be silent before the page opens it again.
+    pub silence: Duration,
 }
 
 /// The whole page.
@@ -31,7 +35,9 @@ pub fn document(shell: &Shell<'_>) -> String {
     let page = if shell.is_list { "list" } else { "main" };
     let body = html! {
         (sprite())
-        a.skip href="#draft" { "To the composer" }
+        // A search has no composer.
+        @if shell.main.0.contains("id=\"draft\"") { a.skip href="#draft" { "To the composer" } }
+        @else { a.skip href="#q" { "To the search" } }
         div.app data-page=(page) { (shell.list) (shell.main) }
         div.sr id="say" role="status" {}
         div.sr id="alarm" role="alert" {}
@@ -47,6 +53,7 @@ pub fn document(shell: &Shell<'_>) -> String {
         build: shell.build,
         list: shell.list_cursor,
         file_bytes_max: shell.file_bytes_max,
+        silence: shell.silence,
     };
     whole(&attributes, &body)
 }
@@ -56,6 +63,7 @@ struct Attributes<'a> {
     build: &'a str,
     list: &'a str,
     file_bytes_max: u64,
+    silence: Duration,
 }
 
 fn whole(about: &Attributes<'_>, body: &Markup) -> String {
@@ -63,7 +71,7 @@ fn whole(about: &Attributes<'_>, body: &Markup) -> String {
         if about.title.is_empty() { "piton".into() } else { format!("{} · piton", about.title) };
     html! {
         (DOCTYPE)
-        html lang="en" data-build=(about.build) data-list=(about.list) data-file-bytes=(about.file_bytes_max) {
+        html lang="en" data-build=(about.build) data-list=(about.list) data-file-bytes=(about.file_bytes_max) data-silence-ms=(about.silence.as_millis()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content";
@@ -73,7 +81,11 @@ fn whole(about: &Attributes<'_>, body: &Markup) -> String {
                 title { (visible(&title)) }
                 link rel="icon" href={ "/assets/" (assets::icon()) } type="image/svg+xml";
                 link rel="stylesheet" href={ "/assets/" (assets::style()) };
-                script type="module" src={ "/assets/" (assets::module()) } {}
+                @for (at, module) in assets::modules().enumerate() {
+                    @if at == 0 { script type="module" src={ "/assets/" (module) } {} }
+                    // Asked for at once, not when the first module has been read.
+                    @else { link rel="modulepreload" href={ "/assets/" (module) }; }
+                }
             }
             body { (body) }
         }
@@ -83,7 +95,10 @@ fn whole(about: &Attributes<'_>, body: &Markup) -> String {
 
 fn plain(title: &str, inner: &Markup) -> String {
     let body = html! { (sprite()) main.lone id="main" { div.hello { (crate::icon::with_class("mark", "piton")) (inner) } } };
-    whole(&Attributes { title, build: "", list: "", file_bytes_max: 0 }, &body)
+    whole(
+        &Attributes { title, build: "", list: "", file_bytes_max: 0, silence: Duration::ZERO },
+        &body,
+    )
 }
 
 /// The page that asks for the code that `piton serve` printed.
@@ -189,7 +204,7 @@ pub fn hits(asked: &str, found: &[Hit], remark: &str) -> Markup {
             }
             div.sheet {
                 div {
-                    form.big-find role="search" aria-label="Search" method="get" action="/search" {
+                    form.big-find role="search" aria-label="Search all conversations" method="get" action="/search" {
                         (icon("find"))
                         label.sr for="q" { "Search all conversations" }
                         input.field id="q" name="q" type="search" value=(asked) autocomplete="off";
@@ -228,6 +243,7 @@ fn keys() -> Markup {
         ("Enter", "send; while a turn runs, queue"),
         ("Ctrl Enter", "steer"),
         ("Shift Enter", "a new line"),
+        ("@", "files: arrows, Tab takes, Esc closes"),
         ("y, n, a", "on a question: yes, no, rules"),
         ("y, f, r", "on a message: copy, fork, retry"),
         ("Esc", "back"),

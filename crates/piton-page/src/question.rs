@@ -262,9 +262,14 @@ fn fields(wants: &Wants, id: &str) -> Markup {
                 legend.sr { "Answers" }
                 @for (at, option) in options.iter().enumerate() {
                     label.opt {
+                        // Where own words are an answer nothing is chosen in advance: without the module
+                        // that choice would be sent in the place of what somebody typed.
                         input type="radio" name="text" value=(option)
-                            checked[if default.is_empty() { at == 0 } else { option == default }];
-                        span dir="auto" { (visible(option)) }
+                            checked[!wants.own_words && if default.is_empty() { at == 0 } else { option == default }];
+                        span dir="auto" {
+                            (visible(option))
+                            @if wants.own_words && option == default { " " small { "if nothing is chosen" } }
+                        }
                     }
                 }
                 @if wants.own_words {

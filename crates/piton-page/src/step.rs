@@ -82,7 +82,9 @@ fn answered(scene: &Scene<'_>, turn: TurnId, step: &StepView, memo: &mut Memo) -
                 let mut fresh = Memory::default();
                 let memory = if texts == 1 { &mut memo.text } else { &mut fresh };
                 let blocks = markdown::whole(&id, text, memory).into_iter().map(Arc::new).collect();
-                parts.push(text_group(&id, true, false).kids(vec![frozen(&id, false, blocks)]));
+                let source = (texts == 1).then(|| source(scene, turn, step));
+                let group = text_group(&id, source, (true, false));
+                parts.push(group.kids(vec![frozen(&id, false, blocks)]));
             }
             PartView::Call { call } => {
                 let call = step.calls.iter().find(|known| known.id == *call);
@@ -133,7 +135,8 @@ fn coming(scene: &Scene<'_>, turn: &TurnView, step: &StepView, memo: &mut Memo) 
     let shown = !text.is_empty();
     vec![
         thought_that_comes(&format!("{name}-r"), reasoning, is_open),
-        text_group(&id, shown, is_open).kids(vec![frozen(&id, is_new_try, blocks), tail]),
+        text_group(&id, Some(source(scene, turn.head.id, step)), (shown, is_open))
+            .kids(vec![frozen(&id, is_new_try, blocks), tail]),
         waiting(
             &format!("{name}-w"),
             step,
@@ -149,11 +152,23 @@ fn longer<'a>(live: Option<&'a str>, kept: &'a str) -> &'a str {
     live.filter(|live| !live.is_empty()).filter(has_more).unwrap_or(kept)
 }
 
-fn text_group(id: &str, is_shown: bool, is_busy: bool) -> Group {
+/// Where the text of a step is as the model wrote it.
+fn source(scene: &Scene<'_>, turn: TurnId, step: &StepView) -> String {
+    scene.address(&format!("source/{}/{}", turn.0, step.number))
+}
+
+/// The element of a text, with a button that copies its source.
+fn text_group(id: &str, source: Option<String>, (is_shown, is_busy): (bool, bool)) -> Group {
+    let head = html! {
+        span.node.dot {}
+        @if let Some(source) = source {
+            button.b.plain.icon.copy.with-module type="button" data-copy=(source) aria-label="Copy" title="Copy as Markdown" { (icon("copy")) }
+        }
+    };
     Group::new("div", id, " class=\"at text\"")
         .attr("aria-busy", is_busy.then(|| "true".to_owned()))
         .flag("hidden", !is_shown)
-        .head("<span class=\"node dot\"></span>")
+        .head(head.into_string())
 }
 
 /// The blocks that nothing changes any more. They are hidden while a new try says something else.

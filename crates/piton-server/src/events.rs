@@ -28,7 +28,6 @@ use crate::access::Who;
 use crate::cursor::Cursor;
 use crate::fault::Fault;
 use crate::hub::{Feeds, Picture};
-use crate::limits::BEAT_EVERY;
 use crate::shared::{Counted, Shared};
 
 /// Whose streams are ended by a proxy that waits for more.
@@ -73,7 +72,7 @@ impl<P: Picture> Reader<P> {
             cursor: cursor.only(&conversations, list),
             ready: VecDeque::new(),
             ended: false,
-            beat: interval_at(Instant::now() + BEAT_EVERY, BEAT_EVERY),
+            beat: interval_at(Instant::now() + shared.beat(), shared.beat()),
             _counted: Counted::new(shared, |counts| &counts.streams),
         };
         reader.beat.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -28,6 +28,7 @@ mod opened;
 
 mod body;
 mod chance;
+mod drafts;
 mod fault;
 mod limits;
 mod models;
@@ -41,6 +42,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub use self::access::{Bearer, TokenError, TokenRow, Tokens};
 pub use self::chance::NoChance;
+pub use self::drafts::Drafts;
 pub use self::fault::{Fault, Kind};
 pub use self::opened::Opened;
 pub use self::shared::Parts;

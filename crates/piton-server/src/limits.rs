@@ -21,7 +21,7 @@ pub(crate) const CONNECTIONS_MAX: usize = 12_000;
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Most conversations on one stream of events.
 pub(crate) const STREAM_CONVERSATIONS_MAX: usize = 32;
-/// Time between two signs of life on a stream of events.
+/// Time between two signs of life on a stream of events, unless the settings name another one.
 pub(crate) const BEAT_EVERY: Duration = Duration::from_secs(10);
 /// Durable changes that are kept for readers that are a little behind.
 pub(crate) const RING_FRAMES_MAX: usize = 256;

@@ -32,10 +32,14 @@ impl Opened {
     /// The directory behind all links, if it is open.
     pub(crate) fn check(&self, path: &Path) -> Result<PathBuf, Fault> {
         // What is not there is told like what is closed: nobody learns which directories there are.
-        let found = path.is_absolute().then(|| path.canonicalize().ok()).flatten();
-        let open =
-            |found: &PathBuf| found.is_dir() && self.0.iter().any(|it| found.starts_with(it));
-        found.filter(open).ok_or_else(|| closed(&path.display().to_string()))
+        let found = self.found(path).filter(|found| found.is_dir());
+        found.ok_or_else(|| closed(&path.display().to_string()))
+    }
+
+    /// What is behind all links of a whole path, if it is there and in an open directory.
+    pub(crate) fn found(&self, path: &Path) -> Option<PathBuf> {
+        let found = path.is_absolute().then(|| path.canonicalize().ok()).flatten()?;
+        self.0.iter().any(|it| found.starts_with(it)).then_some(found)
     }
 
     /// Whether a conversation works in an open directory. Its path is as it was when it began.

@@ -5,6 +5,8 @@
 
 mod answer;
 mod documents;
+mod drafts;
+mod files;
 mod form;
 mod forms;
 mod queue;
@@ -32,8 +34,11 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/c/{id}/main", get(documents::main))
         .route("/c/{id}/earlier", get(documents::earlier))
         .route("/c/{id}/call/{call}", get(documents::call))
+        .route("/c/{id}/source/{turn}/{step}", get(documents::source))
+        .route("/c/{id}/draft", get(drafts::read).put(drafts::keep))
+        .route("/page/files", get(files::offer))
         .route("/page/stream", get(stream))
-        .route("/assets/{name}", get(asset))
+        .route("/assets/{*name}", get(asset))
         .route("/c/{id}/say", post(forms::say))
         .route("/c/{id}/continue", post(forms::go_on))
         .route("/c/{id}/stop", post(forms::stop))
@@ -67,7 +72,7 @@ async fn stream(
     Ok(Reader::new(&shared, &shared.hub.page, who, wish).await?.answer())
 }
 
-/// Style, module and icon. Their names have digests in them, so they never change.
+/// Style, modules and icon. Their names have digests in them, so they never change.
 async fn asset(Path(name): Path<String>) -> Result<Response, Fault> {
     let found = piton_page::assets::all().iter().find(|asset| asset.name == name);
     let found = found.ok_or_else(|| Fault::not_found("there is no such file of the page"))?;

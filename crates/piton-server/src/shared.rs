@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use piton::clock::Clock;
 use piton::search::Search;
@@ -16,9 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::Tokens;
 use crate::chance;
+use crate::drafts::Drafts;
 use crate::fault::Fault;
 use crate::hub::Hub;
-use crate::limits::UPLOADS_MAX;
+use crate::limits::{BEAT_EVERY, UPLOADS_MAX};
 use crate::models;
 use crate::opened::Opened;
 
@@ -85,6 +87,7 @@ pub(crate) struct Inner {
     pub(crate) parts: Parts,
     pub(crate) hub: Hub,
     pub(crate) uploads: Semaphore,
+    pub(crate) drafts: Drafts,
     search: OnceCell<Search>,
     pub(crate) counts: Counts,
     /// The server is about to stop.
@@ -110,15 +113,27 @@ impl fmt::Debug for Shared {
 impl Shared {
     pub(crate) fn new(parts: Parts) -> Self {
         let hub = Hub::new(&parts.engine, &models::choices(&parts.agent).into());
+        let drafts = Drafts::of(&parts.agent.settings().home);
         Self(Arc::new(Inner {
             parts,
             hub,
             uploads: Semaphore::new(UPLOADS_MAX),
+            drafts,
             search: OnceCell::new(),
             counts: Counts::default(),
             stop: CancellationToken::new(),
             boot: chance::name(),
         }))
+    }
+
+    /// Time between two signs of life on a stream.
+    pub(crate) fn beat(&self) -> Duration {
+        self.parts.agent.serve_beat().unwrap_or(BEAT_EVERY)
+    }
+
+    /// How long a stream may be silent before a page opens it again: two and a half beats.
+    pub(crate) fn silence(&self) -> Duration {
+        self.beat() * 5 / 2
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -136,11 +151,16 @@ impl Shared {
 
     /// The same, if this server may work where it works.
     pub(crate) async fn writable(&self, typed: &str) -> Result<ConversationId, Fault> {
-        let id = ConversationId::new(typed);
-        let listed = self.engine().journal().status(&id).await?;
+        self.workspace(typed).await?;
+        Ok(ConversationId::new(typed))
+    }
+
+    /// The open directory that a conversation works in.
+    pub(crate) async fn workspace(&self, typed: &str) -> Result<PathBuf, Fault> {
+        let listed = self.engine().journal().status(&ConversationId::new(typed)).await?;
         let listed = listed.ok_or_else(|| Fault::unknown(typed))?;
         self.parts.opened.admits(&listed.row.workspace)?;
-        Ok(id)
+        Ok(PathBuf::from(listed.row.workspace))
     }
 
     /// Looks through what was said. Opened when somebody first searches.

@@ -15,6 +15,7 @@ use piton::commands::Commands;
 use piton::fork::{self, Fork};
 use piton_agent::Settings;
 use piton_core::id::ConversationId;
+use piton_server::Drafts;
 use piton_store::{Holder, Journal, Lease, LeaseError, PurgeError, SqliteJournal};
 
 use super::init::agrees;
@@ -245,6 +246,11 @@ fn remove_beside(home: &Path, id: &ConversationId) -> Result<(), (PathBuf, io::E
     remove_named(&home.join("scratch").join("undo"), &|name| {
         name.strip_prefix(id.as_str()).is_some_and(|rest| rest.starts_with('-'))
     })?;
+    let typed = Drafts::of(home).file(id);
+    match fs::remove_file(&typed) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err((typed, error)),
+        _ => {}
+    }
     drafts::forget_of(home, id)
 }
 

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 /// The name under which an element is told.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+pub(crate) const DOWN: &str = "\u{e015}";
+pub(crate) const ENTER: &str = "\u{e007}";
 pub(crate) const ESCAPE: &str = "\u{e00c}";
 pub(crate) const TAB: &str = "\u{e004}";
 

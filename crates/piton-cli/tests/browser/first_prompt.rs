@@ -16,14 +16,12 @@ async fn a_first_prompt_streams_its_answer_and_never_shrinks() {
     ] }));
     let server = place.serve(&model);
     let Some(tab) = Tab::signed_in(&server).await else { return };
+    // C29: what is seen of an answer that comes, from the first moment of the page on.
+    let look = "window.lengths = [];
+        const look = () => lengths.push(document.querySelector('#s1-1-t')?.textContent.trimEnd().length ?? 0);
+        new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true });";
+    tab.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": look })).await;
     tab.begin(&server, "Say something").await;
-    // C29: what is seen of an answer that comes.
-    tab.run(
-        "window.lengths = [];
-         const look = () => lengths.push(document.querySelector('#s1-1-t')?.textContent.trimEnd().length ?? 0);
-         new MutationObserver(look).observe(document.querySelector('#log'), { childList: true, subtree: true, characterData: true });",
-    )
-    .await;
     tab.stands("done").await;
     let lengths = tab.js("lengths.filter((it, at) => it !== lengths[at - 1])").await;
     let lengths: Vec<u64> = serde_json::from_value(lengths).unwrap();

@@ -4,15 +4,23 @@
 
 mod driver;
 mod place;
+mod proxy;
 mod tab;
 
+mod copied;
+mod draft;
+mod files;
 mod first_prompt;
+mod half_dead;
+mod history;
 mod hostile;
 mod killed;
+mod mention;
 mod names;
 mod permission;
 mod phone;
 mod pictures;
+mod plain;
 mod reading;
 mod retry;
 mod said;

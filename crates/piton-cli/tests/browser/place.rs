@@ -63,13 +63,26 @@ impl Place {
         self.journal().into_iter().filter(|event| event["type"] == kind).collect()
     }
 
+    /// Writes the settings.
+    pub(crate) fn set(&self, settings: &str) {
+        let home = self.0.path().join("home");
+        fs::create_dir_all(&home).unwrap();
+        fs::write(home.join("piton.toml"), settings).unwrap();
+    }
+
     /// A server at a free port.
     pub(crate) fn serve(&self, model: &str) -> Serving {
         self.serve_at(model, "127.0.0.1:0")
     }
 
     pub(crate) fn serve_at(&self, model: &str, address: &str) -> Serving {
+        self.serve_with(model, address, &[])
+    }
+
+    /// A server with variables in its environment.
+    pub(crate) fn serve_with(&self, model: &str, address: &str, set: &[(&str, &str)]) -> Serving {
         let mut command = self.command(&["serve", "--listen", address]);
+        command.envs(set.iter().copied());
         let mut child = command.env("PITON_MODEL", model).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::place::Place;
+use crate::proxy::{Proxy, Wire};
 use crate::tab::Tab;
 
 // C1, C2, C3, C13, C20: one place, one error, one message.
@@ -50,5 +51,39 @@ async fn a_failed_message_is_tried_again_with_another_model_where_it_stands() {
     tab.reload().await;
     assert_eq!(tab.timeline().await, patched);
     assert_eq!(tab.js("document.querySelector('#model').value").await, "demo");
+    tab.close().await;
+}
+
+// C24
+#[tokio::test]
+async fn a_retry_that_is_on_its_way_is_busy_where_it_was_pressed_and_only_there() {
+    let place = Place::new();
+    let refused = json!({ "kind": { "fail": "auth" }, "times": 1 });
+    let model = place.script(&json!({ "steps": [{ "say": "At last.", "faults": [refused] }] }));
+    let server = place.serve(&model);
+    let proxy = Proxy::to(&server.url).await;
+    let sign_in = proxy.through(&server.url, &server.sign_in);
+    let Some(tab) = Tab::at(&sign_in).await else { return };
+    tab.begin_at(&proxy.url, "Go").await;
+    tab.stands("bad").await;
+    tab.settles("form.retry button[value=retry]").await;
+    assert_eq!(tab.count("[aria-busy=true], [aria-disabled=true]").await, 0);
+
+    proxy.set(Wire::Held);
+    tab.click("form.retry button[value=retry]").await;
+    tab.until("document.querySelector('form.retry button[value=retry]').ariaBusy === 'true'").await;
+    assert_eq!(tab.count("[aria-busy=true]").await, 1, "nothing else spins");
+    let free = "form.retry button:not([aria-disabled=true])";
+    assert_eq!(tab.count(free).await, 0, "nothing of the form can be pressed");
+    assert_eq!(tab.count("#composer [aria-disabled=true]").await, 0);
+    // Pressing again is pressing once.
+    tab.click("form.retry button[value=retry]").await;
+    tab.run("document.querySelector('form.retry').requestSubmit()").await;
+    proxy.set(Wire::Whole);
+    tab.until("document.querySelector('#t1 .text')?.innerText.trim() === 'At last.'").await;
+    tab.stands("done").await;
+    assert_eq!(tab.count("[aria-busy=true], [aria-disabled=true]").await, 0);
+    assert_eq!(place.events("MessageRetried").len(), 1);
+    tab.check().await;
     tab.close().await;
 }

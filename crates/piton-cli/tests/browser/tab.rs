@@ -41,10 +41,33 @@ pub(crate) struct Tab {
 impl Tab {
     /// A browser that is signed in, or nothing where there is no chromium.
     pub(crate) async fn signed_in(server: &Serving) -> Option<Self> {
+        Self::at(&server.sign_in).await
+    }
+
+    /// The same by another address that signs in.
+    pub(crate) async fn at(sign_in: &str) -> Option<Self> {
         let tab = Self::open().await?;
-        tab.go(&server.sign_in).await;
+        tab.go(sign_in).await;
         tab.until("document.documentElement.dataset.link === 'on'").await;
         Some(tab)
+    }
+
+    /// The same with JavaScript turned off: the page's own, not that of the test.
+    pub(crate) async fn plain(server: &Serving) -> Option<Self> {
+        let tab = Self::open().await?;
+        tab.cdp("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
+        tab.go(&server.sign_in).await;
+        tab.sees("form.hello").await;
+        Some(tab)
+    }
+
+    /// Reads the page again until an element is there.
+    pub(crate) async fn reads(&self, selector: &str) {
+        let end = Instant::now() + DEADLINE;
+        while self.count(selector).await == 0 {
+            assert!(Instant::now() < end, "never there: {selector}");
+            self.driver.reload().await;
+        }
     }
 
     async fn open() -> Option<Self> {
@@ -189,7 +212,12 @@ impl Tab {
 
     /// Begins a conversation with a message.
     pub(crate) async fn begin(&self, server: &Serving, text: &str) {
-        self.go(&format!("{}/new", server.url)).await;
+        self.begin_at(&server.url, text).await;
+    }
+
+    /// The same where the server is reached at another address.
+    pub(crate) async fn begin_at(&self, url: &str, text: &str) {
+        self.go(&format!("{url}/new")).await;
         self.type_into("#draft", text).await;
         self.click("form.hello button.main").await;
         self.until("document.querySelector('#main')?.dataset.conversation").await;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use piton_core::id::{ConversationId, Timestamp};
+use piton_server::Drafts;
 use piton_store::{
     Batch, CommitName, Durability, Holder, Journal as _, NewRecord, SqliteJournal, StatusRow,
 };
@@ -110,6 +111,10 @@ fn nothing_of_a_purged_conversation_is_left_in_any_file() {
     world.run(&["rename", &id, &format!("{CANARY} two")]);
     assert_eq!(world.run(&["grep", CANARY]).code, 0);
     let home = world.path("home");
+    // What somebody types on a page of the server.
+    let typed = Drafts::of(&home).file(&ConversationId::new(id.clone()));
+    fs::create_dir_all(typed.parent().unwrap()).unwrap();
+    fs::write(&typed, CANARY).unwrap();
     let before = holding(&home, CANARY);
     assert!(4 <= before.len(), "the control finds too little: {before:?}");
     let purged = world.run(&["rm", "--purge", "--yes", &id]);

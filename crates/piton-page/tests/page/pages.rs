@@ -1,5 +1,7 @@
 //! Windows, lists and whole documents.
 
+use std::time::Duration;
+
 use piton_core::id::{ConversationId, Timestamp, TurnId};
 use piton_core::view::{Live, View};
 use piton_page::{
@@ -81,6 +83,7 @@ fn documents() -> Vec<String> {
         build: "1",
         list_cursor: "7",
         file_bytes_max: 1_000,
+        silence: Duration::from_secs(25),
     };
     let asks =
         "mode:ask turn user ask calls(o:a o:b) raise:permission:a raise:permission:b queue:w:x";
@@ -157,8 +160,27 @@ fn every_control_has_a_name() {
 fn assets_are_named_after_what_is_in_them() {
     let names: Vec<_> = assets::all().iter().map(|asset| asset.name.as_str()).collect();
     assert!(names.iter().all(|name| name.contains('-') && name.len() > 16), "{names:?}");
-    let text = |at: usize| std::str::from_utf8(assets::all()[at].bytes).unwrap();
-    assert!(!text(0).contains("url(") && !text(0).contains("@import"));
-    assert!(!text(1).contains("eval(") && !text(1).contains("import "));
-    assert_eq!(text(1).matches(".innerHTML").count(), 1);
+    let text = |ending: &str| {
+        let of_kind = assets::all().iter().filter(|asset| asset.name.ends_with(ending));
+        of_kind.map(|asset| std::str::from_utf8(asset.bytes).unwrap()).collect::<String>()
+    };
+    assert!(!text(".css").contains("url(") && !text(".css").contains("@import"));
+    assert!(!text(".js").contains("eval(") && !text(".js").contains("import("));
+    assert_eq!(text(".js").matches(".innerHTML").count(), 1);
+}
+
+// Modules are served below one digest, so that an import by a bare name finds the same build.
+#[test]
+fn modules_import_only_what_is_served_beside_them() {
+    let is_module = |asset: &&assets::Asset| asset.name.ends_with(".js");
+    let (folder, _) = assets::all().iter().find(is_module).unwrap().name.split_once('/').unwrap();
+    let names: Vec<_> = assets::all().iter().map(|asset| asset.name.as_str()).collect();
+    for module in assets::all().iter().filter(is_module) {
+        let text = std::str::from_utf8(module.bytes).unwrap();
+        for line in text.lines().filter(|line| line.starts_with("import ")) {
+            let (_, from) = line.split_once(" from \"./").expect(line);
+            let wanted = format!("{folder}/{}", from.trim_end_matches("\";"));
+            assert!(names.contains(&wanted.as_str()), "{} imports {wanted}", module.name);
+        }
+    }
 }

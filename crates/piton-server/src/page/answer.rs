@@ -84,9 +84,14 @@ fn told(form: &Form, asked: &QuestionView) -> Result<Reply, Fault> {
             }
             Ok(Reply::Text(Value::Object(filled).to_string()))
         }
-        Some(Shape::Text | Shape::Confirm | Shape::Choice { .. }) | None => {
-            let typed = form.get("text").or_else(|| form.get("own")).unwrap_or_default();
-            Ok(Reply::Text(typed.to_owned()))
+        Some(Shape::Choice { .. }) => {
+            let default = asked.wants.as_ref().and_then(|wants| wants.default.as_deref());
+            let said = form.get("text").or_else(|| form.get("own")).or(default);
+            let none = || Fault::bad("no answer is chosen").hint("choose one, or write your own");
+            Ok(Reply::Text(said.ok_or_else(none)?.to_owned()))
+        }
+        Some(Shape::Text | Shape::Confirm) | None => {
+            Ok(Reply::Text(form.get("text").unwrap_or_default().to_owned()))
         }
     }
 }

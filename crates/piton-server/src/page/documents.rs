@@ -1,11 +1,12 @@
 //! What a browser reads: the list, a conversation, parts of it, and what a search found.
 
 use axum::extract::{Path, Query, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, header};
 use axum::response::{Html, IntoResponse as _, Response};
 use piton::id::{CallId, TurnId};
 use piton::search::{Pattern, Query as Wanted};
 use piton::store::{Filter, TurnIs};
+use piton::view::PartView;
 use piton::{ConversationId, Shelf};
 use piton_page::{Hit, ListRow, Markup, Shell, Start, Window};
 use serde::Deserialize;
@@ -116,6 +117,25 @@ pub(super) async fn call(
     Ok(page.into_response())
 }
 
+/// What the model wrote in a step, as it wrote it.
+pub(super) async fn source(
+    State(shared): State<Shared>,
+    Path((id, turn, step)): Path<(String, u32, u32)>,
+) -> Result<Response, Fault> {
+    let id = shared.known(&id).await?;
+    let found = show(&shared, &id, |page| {
+        let turn = page.0.view().turns.iter().find(|it| it.head.id == TurnId(turn))?;
+        let step = turn.steps().find(|it| it.number == step)?;
+        let texts = step.parts.iter().filter_map(|part| match part {
+            PartView::Text { text } => Some(&**text),
+            PartView::Reasoning { .. } | PartView::Call { .. } | _ => None,
+        });
+        Some(texts.collect::<Vec<_>>().join("\n\n"))
+    });
+    let text = found.await?.ok_or_else(|| Fault::not_found("there is no such step"))?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
+}
+
 /// What is looked for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -211,5 +231,6 @@ async fn shell(
         build: env!("CARGO_PKG_VERSION"),
         list_cursor: &list.position.0.to_string(),
         file_bytes_max: UPLOAD_BYTES_MAX as u64,
+        silence: shared.silence(),
     })))
 }

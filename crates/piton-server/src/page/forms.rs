@@ -1,6 +1,8 @@
 //! What is pressed on the page becomes a command. Its name is made of what is shown, so two tabs that
 //! press the same button send one command.
 
+use std::path::PathBuf;
+
 use axum::extract::{Path, State};
 use piton::id::{CommandId, InquiryId, MessageId, TurnId};
 use piton::view::{ItemView, ModelRef, PermissionMode, TurnView};
@@ -10,9 +12,11 @@ use piton::{
 };
 use piton_agent::Overrides;
 use piton_core::command::ConfigChange;
+use piton_core::id::Timestamp;
 use serde::Deserialize;
 
 use super::answer::reply;
+use super::files::mentioned;
 use super::form::{Done, Form};
 use crate::access::Who;
 use crate::api::blobs::file_name;
@@ -31,7 +35,7 @@ pub(super) async fn begin(
 ) -> Result<Done, Fault> {
     let directory = shared.parts.opened.place(form.get("directory"))?;
     let conversation = shared.engine().begin(&directory)?;
-    let message = message(&shared, &conversation, &form).await?;
+    let message = message(&shared, &conversation, directory, &form).await?;
     let overrides = overrides(&shared, form.get("model"))?;
     let envelope = with_overrides(envelope(&who, None, Command::say(message))?, &overrides);
     post(&shared, &conversation, envelope).await?;
@@ -45,9 +49,10 @@ pub(super) async fn say(
     who: Who,
     form: Form,
 ) -> Result<Done, Fault> {
-    let id = shared.writable(&id).await?;
+    let here = shared.workspace(&id).await?;
+    let id = ConversationId::new(id);
     let conversation = shared.engine().conversation(&id);
-    let message = message(&shared, &conversation, &form).await?;
+    let message = message(&shared, &conversation, here, &form).await?;
     let view = shared.engine().view(&id).await?;
     let mut chosen = Overrides::default();
     let command = match form.get("how").unwrap_or("now") {
@@ -64,6 +69,8 @@ pub(super) async fn say(
     };
     let envelope = with_overrides(envelope(&who, form.get("id"), command)?, &chosen);
     post(&shared, &conversation, envelope).await?;
+    let from = form.get("draft").and_then(|at| at.parse().ok()).map(Timestamp);
+    shared.drafts.sent(&id, form.get("text").unwrap_or_default(), from).await;
     Ok(form.done(&format!("/c/{id}")))
 }
 
@@ -91,6 +98,7 @@ struct Uploaded {
 async fn message(
     shared: &Shared,
     conversation: &Conversation,
+    here: PathBuf,
     form: &Form,
 ) -> Result<NewMessage, Fault> {
     let mut uploaded = Vec::new();
@@ -103,6 +111,9 @@ async fn message(
     let mut parts: Vec<UserPart> = parts(shared, conversation, text, &uploaded).await?;
     for (name, content) in &form.files {
         parts.push(conversation.attach(&file_name(name), content).await?);
+    }
+    for (name, content) in mentioned(shared, here, text.to_owned()).await? {
+        parts.push(conversation.attach(&name, &content).await?);
     }
     Ok(NewMessage { id: None, parts })
 }

@@ -4,6 +4,7 @@
 mod stage;
 
 mod api;
+mod composer;
 mod doors;
 mod events;
 mod kills;

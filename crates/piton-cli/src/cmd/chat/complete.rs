@@ -1,11 +1,10 @@
 //! Completion of commands and paths, and lines that go on in the next one.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 use piton_agent::known::{KNOWN, KnownModel};
-use piton_agent::{Settings, custom_commands};
+use piton_agent::{Settings, custom_commands, mentions};
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -14,9 +13,6 @@ use rustyline::{Context, Helper};
 
 use crate::flags::{EFFORTS, Mode};
 use crate::slash;
-
-/// Most entries of a directory that are offered.
-const ENTRIES_MAX: usize = 200;
 
 /// What can be completed.
 #[derive(Debug)]
@@ -44,7 +40,10 @@ impl Words {
             names.filter(|name| name.starts_with(word)).collect()
         };
         let found = match (typed.split_whitespace().next(), word.strip_prefix('@')) {
-            (_, Some(path)) => self.paths(path),
+            (_, Some(path)) => {
+                let paths = mentions::beginning(path, &self.here).into_iter();
+                paths.map(|path| format!("@{path}")).collect()
+            }
             (Some("/model"), None) if 0 < start => {
                 fitting(&mut KNOWN.iter().map(KnownModel::typed))
             }
@@ -60,29 +59,6 @@ impl Words {
             (_, None) => Vec::new(),
         };
         (start, found)
-    }
-
-    /// Paths that begin so, as mentions of them.
-    fn paths(&self, typed: &str) -> Vec<String> {
-        let (directory, begun) = match typed.rsplit_once('/') {
-            Some((directory, begun)) => (format!("{directory}/"), begun),
-            None => (String::new(), typed),
-        };
-        let entries = fs::read_dir(self.here.join(&directory)).into_iter().flatten().flatten();
-        let mut found: Vec<String> = entries
-            .filter_map(|entry| {
-                let name = entry.file_name().into_string().ok()?;
-                // A name with a blank would end the mention; hidden ones are offered when asked for.
-                let is_fit = name.starts_with(begun)
-                    && !name.contains(|it: char| it.is_whitespace() || it.is_control())
-                    && (begun.starts_with('.') || !name.starts_with('.'));
-                let end = if entry.path().is_dir() { "/" } else { "" };
-                is_fit.then(|| format!("@{directory}{name}{end}"))
-            })
-            .take(ENTRIES_MAX)
-            .collect();
-        found.sort();
-        found
     }
 }
 
@@ -118,6 +94,8 @@ impl Helper for Words {}
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -11,7 +11,7 @@ use piton_core::summary::shorten;
 use piton_core::view::{ItemView, MessagePart, MessageView, TurnView, View};
 
 use super::again;
-use super::attach::{self, Attached};
+use super::attach::Attached;
 use super::editor::{Written, edited};
 use super::requeue::typed;
 use super::text::sendable;
@@ -170,7 +170,7 @@ async fn files(
     here: &Path,
 ) -> Result<Vec<Attached>, Fault> {
     let read_anew: Vec<String> =
-        mentions::mentioned(now, here).iter().map(|path| attach::name(path)).collect();
+        mentions::mentioned(now, here).iter().map(|path| mentions::name(path)).collect();
     let mentions = |text: &str, name: &str| text.contains(&format!("@{name}"));
     let mut files = Vec::new();
     for part in &old.parts {

@@ -3,10 +3,10 @@
 use std::fs::{self, File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use piton::{CommandError, Conversation, FileLeftOut, FilesFault};
-use piton_agent::typed;
+use piton_agent::{mentions, typed};
 use piton_core::attachment::FILES_BYTES_MAX;
 use piton_core::command::UserPart;
 
@@ -125,32 +125,6 @@ fn read_one(whole: &Path, here: &Path) -> Result<Attached, AttachFault> {
     match content.len() as u64 {
         0 => Err(AttachFault::Empty { path: path() }),
         bytes if FILES_BYTES_MAX < bytes => Err(AttachFault::Large { path: path() }),
-        _ => Ok(Attached { name: name(&path()), content }),
-    }
-}
-
-/// What the model and people call it: the path as typed if it leads down from here, else its last
-/// part. Where somebody's files lie is nobody's business.
-pub(super) fn name(path: &Path) -> String {
-    let is_down = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    let told = if path.components().all(is_down) {
-        path.components().filter(|part| matches!(part, Component::Normal(_))).collect()
-    } else {
-        PathBuf::from(path.file_name().unwrap_or(path.as_os_str()))
-    };
-    told.to_string_lossy().into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_tells_no_more_than_was_typed_from_here() {
-        for (path, expected) in
-            [("a.png", "a.png"), ("./b/./a.png", "b/a.png"), ("/x/y/a.png", "a.png"), ("../a", "a")]
-        {
-            assert_eq!(name(Path::new(path)), expected);
-        }
+        _ => Ok(Attached { name: mentions::name(&path()), content }),
     }
 }

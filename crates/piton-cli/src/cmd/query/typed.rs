@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_agent::custom_commands::{Expanded, Piece};
@@ -13,11 +13,9 @@ use super::input::Input;
 use super::shell::{Ended, Running, Words};
 use super::stage::Stage;
 use super::text::sendable;
-use crate::render::visible::{visible, visible_name};
+use crate::render::visible::visible;
 use crate::report::{Fault, InputFault};
 
-/// Most entries of a directory that a mention lists.
-const ENTRIES_MAX: usize = 500;
 /// Longest time of a command in the text of a command of the user.
 const SHELL_MAX: Duration = Duration::from_mins(2);
 
@@ -56,7 +54,8 @@ pub(super) async fn understand(
     for path in mentions::mentioned(text, here) {
         let Ok(found) = fs::metadata(here.join(&path)) else { continue };
         if found.is_dir() {
-            input.listings.push(listing(here, &path));
+            let (name, text) = mentions::listing(&path, here);
+            input.listings.push(Attached::text(name, text));
         } else if 0 < found.len() || !found.is_file() {
             brought.files.push(path);
         }
@@ -119,26 +118,4 @@ async fn output_of(
         }
     }
     Ok(running.ended())
-}
-
-/// The entries of a directory, one per line.
-fn listing(here: &Path, path: &Path) -> Attached {
-    let entries = fs::read_dir(here.join(path)).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| {
-            let end = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };
-            format!("{}{end}", visible_name(&entry.file_name().to_string_lossy()))
-        })
-        .collect();
-    names.sort();
-    let more = names.len().saturating_sub(ENTRIES_MAX);
-    names.truncate(ENTRIES_MAX);
-    if names.is_empty() {
-        names.push("(the directory is empty)".into());
-    }
-    if 0 < more {
-        names.push(format!("({more} more)"));
-    }
-    let name = format!("{}/", path.to_string_lossy().trim_end_matches('/'));
-    Attached::text(name, format!("{}\n", names.join("\n")))
 }
