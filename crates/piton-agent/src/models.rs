@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use piton::model::{Model, ModelFailure, Models};
-use piton_core::event::{FailureClass, ModelRef};
+use piton_core::event::{FailureClass, ModelRef, SCRIPT};
 use piton_sim::demo::DemoModel;
 use piton_sim::script::{Script, ScriptError, ScriptedModel};
 use piton_tools::{Tool, read_regular};
@@ -22,7 +22,6 @@ use crate::providers::{KeyFrom, Provider, ProviderError};
 /// The provider of the built-in demo model.
 const DEMO: &str = "demo";
 /// The provider of scripted models; the model's name is the file.
-const SCRIPT: &str = "script";
 
 /// Why a model cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -185,10 +184,7 @@ pub(crate) fn is_real(model: &ModelRef) -> bool {
 
 /// How a model is named so that it can be typed.
 pub fn typed(model: &ModelRef) -> String {
-    match model.provider.as_str() {
-        SCRIPT => format!("{SCRIPT}:{}", model.model),
-        _ => model.to_string(),
-    }
+    model.typed()
 }
 
 /// A model with the tools that exist only for it.

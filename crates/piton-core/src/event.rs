@@ -31,7 +31,7 @@ pub use self::about::{
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAMode, NotAModel, NotAnEffort,
-    PermissionMode, PermissionRule, Permissions, QUEUE_MAX, RuleEffect, RuleScope, Window,
+    PermissionMode, PermissionRule, Permissions, QUEUE_MAX, RuleEffect, RuleScope, SCRIPT, Window,
     WindowSource,
 };
 pub use self::context::ContextItem;

@@ -34,6 +34,9 @@ pub mod retry;
 mod shorten;
 pub mod summarise;
 
+pub mod difference;
+pub mod language;
+pub mod money;
 pub mod outcome;
 pub mod question;
 pub mod summary;

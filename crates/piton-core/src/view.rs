@@ -35,7 +35,7 @@ pub use self::turn::{
     AttemptView, ContextView, FailureView, Halt, ItemView, Kept, MessagePart, MessageView,
     OutageView, PartView, StepState, StepView, TurnHead, TurnView,
 };
-pub use self::words::{answer_text, title};
+pub use self::words::{answer_text, said, title};
 pub use crate::decide::calls::UNKNOWN_TEXT;
 pub use crate::event::{
     About, BlobRef, BreakReason, Choice, Diff, EffectClass, Effort, FailureClass, FilePreview,

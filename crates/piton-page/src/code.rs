@@ -2,24 +2,10 @@
 
 use std::sync::OnceLock;
 
+use piton_core::language::{self, COLOURED_BYTES_MAX};
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 use crate::visible::escape;
-
-/// Longest line that is coloured, in bytes: the time that a grammar takes is not bounded by anything else.
-const COLOURED_BYTES_MAX: usize = 2_000;
-
-/// Names that people write, and those that the grammars have.
-const OTHER_NAMES: [(&str, &str); 8] = [
-    ("shell", "sh"),
-    ("console", "sh"),
-    ("shellsession", "sh"),
-    ("golang", "go"),
-    ("c++", "cpp"),
-    ("c#", "cs"),
-    ("jsonc", "json"),
-    ("py3", "py"),
-];
 
 /// What has which class; of the names that a place has, the innermost that is listed counts, and of two
 /// that fit the first.
@@ -53,9 +39,7 @@ pub(crate) struct Painter {
 impl Painter {
     /// For a language, as it is written behind a fence.
     pub(crate) fn of_language(info: &str) -> Self {
-        let written = language(info).to_lowercase();
-        let other = OTHER_NAMES.iter().find(|(name, _)| *name == written);
-        Self::of_token(other.map_or(written.as_str(), |(_, token)| token))
+        Self::of_token(&language::token(info))
     }
 
     /// For a file, by its name.
@@ -83,11 +67,6 @@ impl Painter {
         }
         html
     }
-}
-
-/// The name of the language behind a fence.
-pub(crate) fn language(info: &str) -> &str {
-    info.split([' ', ',', '{', '\t']).next().unwrap_or_default()
 }
 
 fn paint(line: &str, state: &mut ParseState, scopes: &mut ScopeStack, html: &mut String) {

@@ -1,6 +1,7 @@
 //! Differences of texts as tables: a row for each line, with numbers and signs that are not copied along.
 
 use maud::{Markup, PreEscaped, html};
+use piton_core::difference::{self, DiffLine, LineIs};
 use piton_core::view::{Diff, EditView};
 use similar::{ChangeTag, TextDiff};
 
@@ -168,45 +169,18 @@ fn compared(old: &str, new: &str) -> Vec<Row> {
     rows
 }
 
-/// Rows of a difference in the unified form. Numbers are known behind the first heading.
+/// Rows of a difference in the unified form.
 fn unified(text: &str) -> Vec<Row> {
-    let (mut old, mut new): (Option<u64>, Option<u64>) = (None, None);
-    let mut rows = Vec::new();
-    for line in text.lines() {
-        if let Some((first, second)) = hunk(line) {
-            (old, new) = (Some(first), Some(second));
-            rows.push(Row { is: Is::Hunk, old: None, new: None, text: line.to_owned() });
-            continue;
-        }
-        let mut letters = line.chars();
-        let (is, rest) = match letters.next() {
-            Some('-') => (Is::Lost, letters.as_str()),
-            Some('+') => (Is::New, letters.as_str()),
-            Some(' ') => (Is::Same, letters.as_str()),
-            Some(_) | None => (Is::Hunk, line),
+    let row = |DiffLine { is, old, new, text }: DiffLine<'_>| {
+        let is = match is {
+            LineIs::Lost => Is::Lost,
+            LineIs::New => Is::New,
+            LineIs::Same => Is::Same,
+            LineIs::Heading | LineIs::Remark => Is::Hunk,
         };
-        // What a tool left out counts too.
-        let left_out = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(" more lines]"));
-        let count: u64 = left_out.and_then(|number| number.parse().ok()).unwrap_or(1);
-        let (in_old, in_new) =
-            (matches!(is, Is::Lost | Is::Same), matches!(is, Is::New | Is::Same));
-        let shown = |number: Option<u64>, is_in| number.filter(|_| is_in && count == 1);
-        let text = rest.to_owned();
-        rows.push(Row { is, old: shown(old, in_old), new: shown(new, in_new), text });
-        let step = |number: Option<u64>, is_in| {
-            number.map(|number| if is_in { number.saturating_add(count) } else { number })
-        };
-        (old, new) = (step(old, in_old), step(new, in_new));
-    }
-    rows
-}
-
-/// Where lines begin in both texts: `@@ -1,2 +3,4 @@`.
-fn hunk(line: &str) -> Option<(u64, u64)> {
-    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
-    let first = |range: &str| range.split(',').next()?.parse().ok();
-    Some((first(old)?, first(new)?))
+        Row { is, old, new, text: text.to_owned() }
+    };
+    difference::unified(text).into_iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -220,23 +194,6 @@ mod tests {
             format!("{:?} {} {} {}", row.is, number(row.old), number(row.new), row.text)
         };
         rows.iter().map(row).collect()
-    }
-
-    #[test]
-    fn lines_have_the_numbers_that_they_have_in_the_file() {
-        let text = "@@ -9,3 +9,3 @@\n nine\n-ten\n+zehn\n-[28 more lines]\n same\n\\ No newline\n";
-        assert_eq!(
-            rows(&unified(text)),
-            [
-                "Hunk - - @@ -9,3 +9,3 @@",
-                "Same 9 9 nine",
-                "Lost 10 - ten",
-                "New - 10 zehn",
-                "Lost - - [28 more lines]",
-                "Same 39 11 same",
-                "Hunk - - \\ No newline",
-            ]
-        );
     }
 
     #[test]

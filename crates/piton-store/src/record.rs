@@ -2,7 +2,7 @@
 //!
 //! Plain data. A body is text that the store does not look into.
 
-use piton_core::event::Shelf;
+use piton_core::event::{BreakReason, Shelf};
 use piton_core::id::{ConversationId, Epoch, Seq, Timestamp};
 use piton_core::view::Status;
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,9 @@ pub struct StatusRow {
     pub status: Status,
     /// Who can move it on.
     pub wants: Wants,
+    /// Why the open turn broke, if a driver gave it up.
+    #[serde(default)]
+    pub broke: Option<BreakReason>,
     /// How many messages wait for a turn of their own.
     #[serde(default)]
     pub waiting: u32,

@@ -215,7 +215,8 @@ impl Journal for SqliteJournal {
         let Batch { name, expected, records, status: mut row, durability } = batch;
         let (status, wants) = (std::mem::take(&mut row.status), std::mem::take(&mut row.wants));
         let (waiting, shelf) = (std::mem::take(&mut row.waiting), std::mem::take(&mut row.shelf));
-        let head = Head { name: name.clone(), status, wants, waiting, shelf };
+        let broke = row.broke.take();
+        let head = Head { name: name.clone(), status, wants, broke, waiting, shelf };
         // Encoded by the caller, so that the one writer has less to do.
         let append = Append {
             name,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::command::Shelf;
+use piton_core::event::BreakReason;
 use piton_core::id::{ConversationId, Seq, Timestamp};
 use piton_core::view::Status;
 use piton_store::{
@@ -30,6 +31,8 @@ pub struct Row {
     pub status: Status,
     /// Who can move it on.
     pub wants: Wants,
+    /// Why the open turn broke, if a driver gave it up.
+    pub broke: Option<BreakReason>,
     /// How many messages wait for a turn of their own.
     pub waiting: u32,
     /// When a turn last began or ended.
@@ -143,6 +146,7 @@ impl Row {
             turns: row.turns,
             status: row.status,
             wants: row.wants,
+            broke: row.broke,
             waiting: row.waiting,
             touched: row.touched,
             shelf: row.shelf,

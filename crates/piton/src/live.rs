@@ -55,6 +55,14 @@ impl Lives {
         LiveWriter { channel }
     }
 
+    /// Tells whether the worker of a call asks a person. A call that is not at work tells nothing.
+    pub(crate) fn ask(&self, conversation: &ConversationId, call: CallId, asks: bool) {
+        self.channel(conversation).live.send_if_modified(|live| {
+            let known = live.calls.iter_mut().find(|known| known.call == call);
+            known.is_some_and(|known| std::mem::replace(&mut known.asks, asks) != asks)
+        });
+    }
+
     /// The reading end.
     pub(crate) fn read(&self, conversation: &ConversationId) -> LiveReader {
         let channel = self.channel(conversation);

@@ -171,6 +171,7 @@ pub(crate) fn status_row(state: &State) -> StatusRow {
         turns: u32::try_from(state.turns.len()).unwrap_or(u32::MAX),
         wants: wants(state, &status),
         status,
+        broke: state.open_turn().and_then(|turn| turn.broke.as_ref()).map(|broke| broke.reason),
         waiting: u32::try_from(state.queue.len()).unwrap_or(u32::MAX),
         touched: state.touched,
         shelf: state.shelf,

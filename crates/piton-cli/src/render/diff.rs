@@ -3,6 +3,7 @@
 //! Each line begins with a column of numbers, so that no text of a file can look like a line of ours.
 
 use anstyle::{AnsiColor, Style as Look};
+use piton_core::difference::{self, DiffLine, LineIs};
 use piton_core::view::Diff;
 
 use super::legible::legible;
@@ -13,18 +14,6 @@ use super::wrap::break_letters;
 const NUMBER_COLUMNS_MIN: usize = 4;
 /// Fewest columns of text beside the numbers.
 const TEXT_COLUMNS_MIN: usize = 10;
-
-/// What a line of a difference is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Is {
-    /// Which lines follow.
-    Heading,
-    Lost,
-    New,
-    Same,
-    /// Something about the difference itself.
-    Remark,
-}
 
 /// A kept difference, all of it that is kept.
 pub(crate) fn kept(diff: &Diff, page: Page) -> Vec<Line> {
@@ -39,75 +28,31 @@ pub(crate) fn kept(diff: &Diff, page: Page) -> Vec<Line> {
 
 /// A difference in the unified form.
 pub(crate) fn unified(text: &str, page: Page) -> Vec<Line> {
-    let numbered = numbered(text);
-    let widest = numbered.iter().filter_map(|(_, number, _)| *number).max().unwrap_or(0);
+    let lines = difference::unified(text);
+    let widest = lines.iter().filter_map(number).max().unwrap_or(0);
     let digits = widest.to_string().len().max(NUMBER_COLUMNS_MIN);
-    numbered.iter().flat_map(|line| laid_out(line, digits, page)).collect()
+    lines.iter().flat_map(|line| laid_out(line, digits, page)).collect()
 }
 
-/// Each line with what it is and its number: in the old text if it is lost, else in the new one.
-fn numbered(text: &str) -> Vec<(Is, Option<u64>, &str)> {
-    // Nothing is known in front of the first heading, as in the end of a difference that was cut.
-    let (mut old, mut new): (Option<u64>, Option<u64>) = (None, None);
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        if let Some((first, second)) = hunk(line) {
-            (old, new) = (Some(first), Some(second));
-            lines.push((Is::Heading, None, line));
-            continue;
-        }
-        let mut letters = line.chars();
-        let (is, rest) = match letters.next() {
-            Some('-') => (Is::Lost, letters.as_str()),
-            Some('+') => (Is::New, letters.as_str()),
-            Some(' ') => (Is::Same, letters.as_str()),
-            Some(_) | None => (Is::Remark, line),
-        };
-        // What a tool left out counts too.
-        let count = left_out(rest).unwrap_or(1);
-        let number = match is {
-            Is::Lost => old,
-            Is::New | Is::Same => new,
-            Is::Heading | Is::Remark => None,
-        };
-        if matches!(is, Is::Lost | Is::Same) {
-            old = old.map(|old| old.saturating_add(count));
-        }
-        if matches!(is, Is::New | Is::Same) {
-            new = new.map(|new| new.saturating_add(count));
-        }
-        lines.push((is, number.filter(|_| count == 1), rest));
-    }
-    lines
+/// The number of a line: in the old text if it is lost, else in the new one.
+fn number(line: &DiffLine<'_>) -> Option<u64> {
+    if line.is == LineIs::Lost { line.old } else { line.new }
 }
 
-/// Where lines begin in both texts: `@@ -1,2 +3,4 @@`.
-fn hunk(line: &str) -> Option<(u64, u64)> {
-    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
-    let first = |range: &str| range.split(',').next()?.parse().ok();
-    Some((first(old)?, first(new)?))
-}
-
-/// How many lines stand behind `[12 more lines]`.
-fn left_out(line: &str) -> Option<u64> {
-    line.strip_prefix('[')?.strip_suffix(" more lines]")?.parse().ok()
-}
-
-fn laid_out((is, number, text): &(Is, Option<u64>, &str), digits: usize, page: Page) -> Vec<Line> {
-    let (mark, look) = match is {
-        Is::Lost => ("-", AnsiColor::Red.on_default()),
-        Is::New => ("+", AnsiColor::Green.on_default()),
-        Is::Same => (" ", Look::new()),
-        Is::Heading => ("", AnsiColor::Cyan.on_default()),
-        Is::Remark => ("", Look::new().dimmed()),
+fn laid_out(line: &DiffLine<'_>, digits: usize, page: Page) -> Vec<Line> {
+    let (mark, look) = match line.is {
+        LineIs::Lost => ("-", AnsiColor::Red.on_default()),
+        LineIs::New => ("+", AnsiColor::Green.on_default()),
+        LineIs::Same => (" ", Look::new()),
+        LineIs::Heading => ("", AnsiColor::Cyan.on_default()),
+        LineIs::Remark => ("", Look::new().dimmed()),
     };
     let dim = Look::new().dimmed();
-    let number = number.map(|number| number.to_string()).unwrap_or_default();
+    let number = number(line).map(|number| number.to_string()).unwrap_or_default();
     let front = vec![Span::new(&format!("{number:>digits$} "), dim), Span::new(mark, look)];
     let taken = digits + 2;
     let columns = page.columns.saturating_sub(taken).max(TEXT_COLUMNS_MIN);
-    let text = Span::new(&expand_tabs(&legible(text)), look);
+    let text = Span::new(&expand_tabs(&legible(line.text)), look);
     let broken = break_letters(&[text], columns).into_iter().enumerate();
     let line = |(place, text): (usize, Line)| {
         let goes_on = || vec![Span::new(&format!("{:>digits$} >", ""), dim)];

@@ -1,7 +1,7 @@
 //! The words of a turn, from its view.
 
-use piton_core::attachment;
-use piton_core::command::{Command, UserPart};
+use piton_core::command::Command;
+pub(crate) use piton_core::view::said;
 use piton_core::view::{CallState, CallView, MessagePart, PartView, StepView};
 
 /// The text of a step: of its answer, or what the journal has of it.
@@ -20,21 +20,6 @@ pub(crate) fn reasoning(step: &StepView) -> String {
         PartView::Text { .. } | PartView::Call { .. } | _ => None,
     });
     thoughts.collect()
-}
-
-/// What was said, with a label in place of each file.
-pub(crate) fn said(parts: &[MessagePart]) -> String {
-    let texts = parts.iter().filter_map(|part| match part.clone() {
-        MessagePart::Text { text } => Some(text.to_string()),
-        MessagePart::File { name, media_type, blob } => {
-            attachment::label(&UserPart::File { name, media_type, blob })
-        }
-        MessagePart::InlinedFile { name, media_type, text } => {
-            attachment::label(&UserPart::InlinedFile { name, media_type, text })
-        }
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// What a command says to the model, if it brings a message.

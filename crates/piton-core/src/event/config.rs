@@ -29,6 +29,28 @@ impl fmt::Display for ModelRef {
     }
 }
 
+/// The provider whose models are scripts: files that say what is answered.
+pub const SCRIPT: &str = "script";
+
+impl ModelRef {
+    /// How it is named so that it can be typed.
+    pub fn typed(&self) -> String {
+        match self.provider.as_str() {
+            SCRIPT => format!("{SCRIPT}:{}", self.model),
+            _ => self.to_string(),
+        }
+    }
+
+    /// A name for people: that of a script is the name of its file.
+    pub fn plain(&self) -> String {
+        let file = self.model.rsplit('/').next().unwrap_or_default();
+        match self.provider.as_str() {
+            SCRIPT => format!("{SCRIPT} {}", file.strip_suffix(".json").unwrap_or(file)),
+            _ => self.to_string(),
+        }
+    }
+}
+
 /// A text that names no model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a model is named provider/model, for example demo or anthropic/opus")]

@@ -63,6 +63,14 @@ pub struct LiveCall {
     /// What it says about its progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
+    /// Whether its worker asks a person. The question is in the conversation of the worker.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub asks: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl LiveStep {
@@ -76,6 +84,6 @@ impl LiveStep {
 impl LiveCall {
     /// A call that has printed nothing yet.
     pub fn new(call: CallId) -> Self {
-        Self { call, tail: String::new(), bytes: 0, progress: None }
+        Self { call, tail: String::new(), bytes: 0, progress: None, asks: false }
     }
 }

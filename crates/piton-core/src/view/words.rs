@@ -1,6 +1,6 @@
 //! Words that several faces show: the title of a conversation, the text of a message or an answer.
 
-use super::turn::{FailureView, PartView, TurnView};
+use super::turn::{FailureView, MessagePart, PartView, TurnView};
 use crate::attachment;
 use crate::event::{AnswerPart, UserPart};
 use crate::retry::wait_in_words;
@@ -29,6 +29,20 @@ pub fn answer_text(step: &Step) -> Option<String> {
             .collect(),
     };
     Some(text).filter(|text| !text.is_empty())
+}
+
+/// What was said, with a label in place of each file.
+pub fn said(parts: &[MessagePart]) -> String {
+    let texts = parts.iter().filter_map(|part| match part.clone() {
+        MessagePart::Text { text } => Some(text.to_string()),
+        MessagePart::File { name, media_type, blob } => {
+            attachment::label(&UserPart::File { name, media_type, blob })
+        }
+        MessagePart::InlinedFile { name, media_type, text } => {
+            attachment::label(&UserPart::InlinedFile { name, media_type, text })
+        }
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 impl TurnView {

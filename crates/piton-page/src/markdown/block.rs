@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use piton_core::language;
 use pulldown_cmark::{CodeBlockKind, Event, OffsetIter, Options, Parser, Tag};
 
 use super::clean::clean;
 use super::inline;
-use crate::code::{Painter, language};
+use crate::code::Painter;
 use crate::part::{Group, Part};
 use crate::visible::escaped;
 
@@ -223,7 +224,7 @@ fn code(info: &str, text: &str, at: usize, memory: &mut Memory) -> Block {
     }
     let chunks = made.iter().map(|chunk| chunk.html.clone()).collect();
     memory.painted.insert(at, made);
-    Block::Code { language: language(info).to_owned(), chunks, lines, goes_on: false }
+    Block::Code { language: language::written(info).to_owned(), chunks, lines, goes_on: false }
 }
 
 impl Block {

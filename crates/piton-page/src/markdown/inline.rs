@@ -6,9 +6,10 @@
 
 use std::fmt::Write as _;
 
+use piton_core::language;
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
-use crate::code::{Painter, language};
+use crate::code::Painter;
 use crate::visible::{escape, escaped};
 
 /// Where a link may lead.
@@ -101,7 +102,7 @@ impl Writer {
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => return self.link(dest_url),
             Tag::CodeBlock(kind) => {
                 let info = match kind {
-                    CodeBlockKind::Fenced(info) => language(info),
+                    CodeBlockKind::Fenced(info) => language::written(info),
                     CodeBlockKind::Indented => "",
                 };
                 self.code = Some((info.to_owned(), String::new()));

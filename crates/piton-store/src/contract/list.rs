@@ -1,6 +1,6 @@
 //! Lists: order, pages, rows, holders, prefixes.
 
-use piton_core::event::Shelf;
+use piton_core::event::{BreakReason, Shelf};
 use piton_core::id::{CallId, ConversationId, Seq, Timestamp, TurnId};
 use piton_core::view::Status;
 
@@ -172,6 +172,7 @@ pub async fn a_list_shows_the_last_commits_row(store: Store) {
             title: "first".into(),
             status: waiting,
             wants: Wants::Person,
+            broke: Some(BreakReason::ApiError),
             ..StatusRow::default()
         },
         StatusRow {
@@ -180,6 +181,7 @@ pub async fn a_list_shows_the_last_commits_row(store: Store) {
             turns: u32::MAX,
             status: Status::Idle,
             wants: Wants::NotBefore(Timestamp(8)),
+            broke: Some(BreakReason::Interrupted),
             waiting: 3,
             touched: Timestamp(9),
             shelf: Shelf::Archived,

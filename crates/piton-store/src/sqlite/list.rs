@@ -145,8 +145,8 @@ fn row_place(row: &Row<'_>) -> Result<RowPlace, rusqlite::Error> {
 
 /// A row of `conversations` with what the last commit says of it.
 pub(super) fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
-    let Head { status, wants, waiting, shelf, .. } = Head::decode(&last.head);
-    let shown = StatusRow { status, wants, waiting, shelf, ..status_row(row, 2)? };
+    let Head { status, wants, broke, waiting, shelf, .. } = Head::decode(&last.head);
+    let shown = StatusRow { status, wants, broke, waiting, shelf, ..status_row(row, 2)? };
     let conversation = ConversationId::new(text(row, 1)?);
     Ok(Listed { conversation, end: last.end, row: shown, holder: None })
 }

@@ -163,11 +163,13 @@ impl Work {
         let ending = {
             let mut work = pin!(self.perform(&mut session));
             loop {
-                if *asking.borrow_and_update() {
+                let asks = *asking.borrow_and_update();
+                if asks {
                     allowance.pause();
                 } else {
                     allowance.run();
                 }
+                self.parts.lives.ask(&self.job.site.conversation, self.job.call, asks);
                 tokio::select! {
                     // Work first: an interrupt before the turn has begun would be forgotten.
                     biased;

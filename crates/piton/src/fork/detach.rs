@@ -107,6 +107,7 @@ async fn copy_entries(
         title: format!("what {} begins with", fork.conversation),
         status: Status::Idle,
         wants: Wants::Nobody,
+        broke: None,
         waiting: 0,
         ..listed.row
     };

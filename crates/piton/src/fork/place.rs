@@ -92,6 +92,7 @@ async fn among_turns(
             let rest = StatusRow {
                 turns: listed.row.turns.saturating_sub(turns),
                 status: Status::Idle,
+                broke: None,
                 ..listed.row.clone()
             };
             let rest = if is_end { Some(listed.row.clone()) } else { cut.rests.then_some(rest) };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use piton_core::id::{ConversationId, TurnId};
+use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_core::state::{Call, Edit, Item, State, Turn};
 use piton_store::StoreError;
 
@@ -49,26 +49,9 @@ impl Engine {
         first: TurnId,
         last: TurnId,
     ) -> Result<Vec<ChangedFile>, StoreError> {
-        let journal = &*self.parts().journal;
-        let state = reader::state(journal, id).await?;
-        let (mut family, mut next) = (BTreeSet::new(), Some(id.clone()));
-        while let Some(member) = next.take_if(|_| family.len() <= FORKS_MAX) {
-            next = match reader::origin_of(journal, &member).await {
-                Ok(origin) => origin.map(|origin| origin.conversation),
-                Err(StoreError::UnknownConversation(_)) => None,
-                Err(error) => return Err(error),
-            };
-            // A circle, which no sound journal has.
-            next = next.filter(|next| !family.contains(next));
-            family.insert(member);
-        }
-        let directories = &state.config.permissions.directories;
-        let places: Vec<PathBuf> = std::iter::once(state.workspace())
-            .chain(directories.iter().map(String::as_str))
-            .map(PathBuf::from)
-            .collect();
-        let places: Vec<&Path> = places.iter().map(PathBuf::as_path).collect();
-        let all = self.file_changes().of_all(&places);
+        let state = reader::state(&*self.parts().journal, id).await?;
+        let family = self.family(id).await?;
+        let all = self.file_changes().of_all(&places(&state));
         let own = calls(&state, first, last);
         let mut later: Vec<TurnId> = state.turns.iter().map(|turn| turn.id).collect();
         later.retain(|turn| last < *turn);
@@ -81,6 +64,45 @@ impl Engine {
         };
         Ok(by_file(all, whose))
     }
+
+    /// The changes of files that one call made, by itself or by its worker, the newest first. Only what tools
+    /// for files wrote, and whose old version is kept.
+    pub async fn changes_of_call(
+        &self,
+        id: &ConversationId,
+        call: CallId,
+    ) -> Result<Vec<FileChange>, StoreError> {
+        let state = reader::state(&*self.parts().journal, id).await?;
+        let family = self.family(id).await?;
+        let mut own = calls(&state, call.turn, call.turn);
+        own.retain(|known| known.id == call);
+        let mut changes = self.file_changes().of_all(&places(&state));
+        changes.retain(|change| made_by(&own, &family, change));
+        Ok(changes)
+    }
+
+    /// A conversation, and those that it was forked from.
+    async fn family(&self, id: &ConversationId) -> Result<BTreeSet<ConversationId>, StoreError> {
+        let journal = &*self.parts().journal;
+        let (mut family, mut next) = (BTreeSet::new(), Some(id.clone()));
+        while let Some(member) = next.take_if(|_| family.len() <= FORKS_MAX) {
+            next = match reader::origin_of(journal, &member).await {
+                Ok(origin) => origin.map(|origin| origin.conversation),
+                Err(StoreError::UnknownConversation(_)) => None,
+                Err(error) => return Err(error),
+            };
+            // A circle, which no sound journal has.
+            next = next.filter(|next| !family.contains(next));
+            family.insert(member);
+        }
+        Ok(family)
+    }
+}
+
+/// The directories that the tools of a conversation work in.
+fn places(state: &State) -> Vec<&Path> {
+    let directories = state.config.permissions.directories.iter().map(String::as_str);
+    std::iter::once(state.workspace()).chain(directories).map(Path::new).collect()
 }
 
 /// Who made a change.

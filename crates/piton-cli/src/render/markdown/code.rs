@@ -6,24 +6,10 @@
 use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Effects, Style as Look};
+use piton_core::language::{self, COLOURED_BYTES_MAX};
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 use crate::render::paint::{Line, Page, Span, Style, expand_tabs};
-
-/// Longest line that is coloured, in bytes: the time that a grammar takes is not bounded by anything else.
-const COLOURED_BYTES_MAX: usize = 2_000;
-
-/// Names that people write, and those that the grammars have.
-const OTHER_NAMES: [(&str, &str); 8] = [
-    ("shell", "sh"),
-    ("console", "sh"),
-    ("shellsession", "sh"),
-    ("golang", "go"),
-    ("c++", "cpp"),
-    ("c#", "cs"),
-    ("jsonc", "json"),
-    ("py3", "py"),
-];
 
 /// What is coloured how; of the names that a place has, the innermost that is listed counts, and of two that
 /// fit the first.
@@ -59,13 +45,11 @@ pub(super) struct Code {
 impl Code {
     /// Begins a block in a language, as it is written behind a fence.
     pub(super) fn new(info: &str, page: Page) -> Self {
-        let written = info.split([' ', ',', '{', '\t']).next().unwrap_or_default().to_lowercase();
-        if written.is_empty() || page.style == Style::Plain {
+        let token = language::token(info);
+        if token.is_empty() || page.style == Style::Plain {
             return Self { grammar: None };
         }
-        let other = OTHER_NAMES.iter().find(|(name, _)| *name == written);
-        let token = other.map_or(written.as_str(), |(_, token)| token);
-        let syntax = grammars().syntaxes.find_syntax_by_token(token);
+        let syntax = grammars().syntaxes.find_syntax_by_token(&token);
         let grammar = syntax.map(|syntax| (ParseState::new(syntax), ScopeStack::new()));
         Self { grammar }
     }
