@@ -4,6 +4,9 @@
 //! what was typed and becomes text only on its way to a model, so a typed text that looks like a
 //! file is never taken for one.
 
+use std::borrow::Cow;
+use std::mem;
+
 use crate::event::UserPart;
 
 /// Longest textual file that is sent as text, in characters. A longer one stays a file.
@@ -22,6 +25,54 @@ const MEGA: u64 = 1_000_000;
 /// What a file is. Its first bytes say so; its name only tells texts apart, because a name can lie
 /// and a provider that is told a wrong type refuses the request.
 pub fn media_type(name: &str, content: &[u8]) -> &'static str {
+    let mut sniffing = Sniffing::default();
+    sniffing.add(content);
+    sniffing.media_type(name)
+}
+
+/// Tells what a file is while its content comes in pieces.
+#[derive(Clone, Debug, Default)]
+pub struct Sniffing {
+    first: Vec<u8>,
+    /// A letter of which the rest has not come.
+    unfinished: Vec<u8>,
+    is_binary: bool,
+}
+
+impl Sniffing {
+    /// Takes the next piece in.
+    pub fn add(&mut self, piece: &[u8]) {
+        let missing = FIRST_BYTES_MAX.saturating_sub(self.first.len());
+        self.first.extend(piece.iter().take(missing));
+        if self.is_binary {
+            return;
+        }
+        let text = if self.unfinished.is_empty() {
+            Cow::Borrowed(piece)
+        } else {
+            Cow::Owned([&mem::take(&mut self.unfinished), piece].concat())
+        };
+        match std::str::from_utf8(&text) {
+            Ok(text) => self.is_binary = text.contains('\0'),
+            Err(error) => {
+                let (whole, rest) = text.split_at(error.valid_up_to());
+                self.is_binary = error.error_len().is_some() || whole.contains(&0);
+                self.unfinished = rest.to_owned();
+            }
+        }
+    }
+
+    /// What a file of this name is, if this was all of it.
+    pub fn media_type(&self, name: &str) -> &'static str {
+        let binary = self.is_binary || !self.unfinished.is_empty();
+        by_first_bytes(&self.first).unwrap_or(if binary { UNKNOWN_TYPE } else { text_type(name) })
+    }
+}
+
+/// The first bytes that tell what a file is.
+const FIRST_BYTES_MAX: usize = 12;
+
+fn by_first_bytes(content: &[u8]) -> Option<&'static str> {
     const FIRST_BYTES: [(&[u8], &str); 5] = [
         (b"\x89PNG\r\n\x1a\n", "image/png"),
         (b"\xff\xd8\xff", "image/jpeg"),
@@ -30,15 +81,10 @@ pub fn media_type(name: &str, content: &[u8]) -> &'static str {
         (b"%PDF-", "application/pdf"),
     ];
     if let Some((_, known)) = FIRST_BYTES.iter().find(|(first, _)| content.starts_with(first)) {
-        return known;
+        return Some(known);
     }
-    if content.starts_with(b"RIFF") && content.get(8..12) == Some(b"WEBP") {
-        return "image/webp";
-    }
-    match std::str::from_utf8(content) {
-        Ok(text) if !text.contains('\0') => text_type(name),
-        Ok(_) | Err(_) => UNKNOWN_TYPE,
-    }
+    let is_webp = content.starts_with(b"RIFF") && content.get(8..12) == Some(b"WEBP");
+    is_webp.then_some("image/webp")
 }
 
 fn text_type(name: &str) -> &'static str {
@@ -133,6 +179,25 @@ mod tests {
         check("Makefile", b"all:\n", "text/plain");
         check("a.txt", b"a\0b", UNKNOWN_TYPE);
         check("a.txt", b"latin \xe9", UNKNOWN_TYPE);
+    }
+
+    #[test]
+    fn a_file_that_comes_in_pieces_is_what_it_is_as_a_whole() {
+        let texts = ["größe, 日本 and 🦀", "latin \u{e9}", "a\0b", "", "RIFF1234WEBPVP8 "];
+        let mut all: Vec<Vec<u8>> = texts.map(|text| text.as_bytes().to_owned()).to_vec();
+        all.extend([
+            b"latin \xe9".to_vec(),
+            b"cut \xf0\x9f\xa6".to_vec(),
+            b"\x89PNG\r\n\x1a\n\0".to_vec(),
+        ]);
+        for content in all {
+            let whole = media_type("a.md", &content);
+            for size in 1..=content.len() {
+                let mut sniffing = Sniffing::default();
+                content.chunks(size).for_each(|piece| sniffing.add(piece));
+                assert_eq!(sniffing.media_type("a.md"), whole, "{content:?} by {size}");
+            }
+        }
     }
 
     // C17

@@ -10,6 +10,7 @@ mod envelope;
 mod plan;
 mod reply;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::compacting::nothing_to_sum_up;
@@ -22,7 +23,7 @@ pub use crate::event::{
 use crate::id::{InquiryId, MessageId};
 
 /// What a person wants.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Command {
@@ -134,7 +135,7 @@ pub enum Command {
 }
 
 /// A message to send.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NewMessage {
     /// Its name; sending the same name twice is sending it once.
     #[serde(default, rename = "message", skip_serializing_if = "Option::is_none")]
@@ -151,7 +152,7 @@ impl NewMessage {
 }
 
 /// What to do with a new message when the last turn is not over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnIncomplete {
     /// Refuse, and say what is there.
@@ -165,7 +166,7 @@ pub enum OnIncomplete {
 }
 
 /// What follows an answer to a turn that nobody performs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerThen {
     /// The turn goes on.

@@ -21,6 +21,7 @@ mod verbatim;
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -500,7 +501,7 @@ pub struct UnknownEvent {
 }
 
 /// Where a fork was cut from its origin.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForkOrigin {
     /// The conversation it was cut from.
     pub conversation: ConversationId,
@@ -509,7 +510,7 @@ pub struct ForkOrigin {
 }
 
 /// The call that a worker's conversation works for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ParentCall {
     /// The conversation of the call.
     pub conversation: ConversationId,
@@ -529,7 +530,7 @@ pub struct PlannedCall {
 }
 
 /// How a turn was closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
     /// The model gave its final answer.
@@ -541,7 +542,7 @@ pub enum TurnEnd {
 }
 
 /// Why a driver stopped before the end of the turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BreakReason {
     /// The model could not be reached, or refused, and the allowance is spent.

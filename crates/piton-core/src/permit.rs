@@ -17,6 +17,7 @@ mod run_by_others;
 mod runners;
 mod width;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::asked::{Allowed, Asked};
@@ -133,7 +134,7 @@ fn by_mode(mode: PermissionMode, effect: EffectClass, asked: &Asked<'_>) -> Rule
 }
 
 /// A decision that stands for later calls too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Standing {
     /// What becomes of them.
     pub effect: RuleEffect,

@@ -4,6 +4,7 @@
 //! own: it stays with its turn, goes with it when the turn is discarded, and survives whatever a call
 //! survives.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The tool that the model keeps the list with.
@@ -14,7 +15,7 @@ pub const TASKS_MAX: usize = 50;
 pub const TASK_CHARS_MAX: usize = 200;
 
 /// One task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// What is to be done.
     pub step: String,
@@ -23,7 +24,7 @@ pub struct Task {
 }
 
 /// How far a task is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TaskStatus {

@@ -1,5 +1,6 @@
 //! How large the next request is, what it consists of, and how much the model takes: for people.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::budget::Budget;
@@ -8,7 +9,7 @@ use crate::state::State;
 use crate::transcript::{Parts, Transcript};
 
 /// The size of the next request, in tokens.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Tokens {
     /// Who would be asked.

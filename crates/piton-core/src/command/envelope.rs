@@ -1,5 +1,8 @@
 //! A command on its way: with its name, and where it comes from.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -18,7 +21,7 @@ pub struct Envelope {
 }
 
 /// Where a command comes from. Providers, keys and tools are those of the process that performs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sender {
     /// The directory that the person is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,6 +77,26 @@ struct Read<'a> {
 #[derive(Deserialize)]
 struct Kind {
     kind: String,
+}
+
+impl JsonSchema for Envelope {
+    fn schema_name() -> Cow<'static, str> {
+        "Envelope".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A command with its name and its sender.",
+            "type": "object",
+            "required": ["v", "id", "command"],
+            "properties": {
+                "v": { "description": "The version of this form.", "const": ENVELOPE_VERSION },
+                "id": generator.subschema_for::<CommandId>(),
+                "from": generator.subschema_for::<Sender>(),
+                "command": generator.subschema_for::<Command>(),
+            },
+        })
+    }
 }
 
 impl Envelope {

@@ -1,5 +1,6 @@
 //! What a person answers to a question, and the facts that it makes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::changing;
@@ -18,7 +19,7 @@ const USER: &str = "user";
 const CANCELLED: &str = "the user took the question down";
 
 /// What a person answers to a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Reply {
     /// Run the call.

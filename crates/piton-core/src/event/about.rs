@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Longest difference that is kept of a change, in bytes.
@@ -31,7 +32,7 @@ pub struct About {
 }
 
 /// What looking at the world tells about a call that has not started. Nothing is touched by looking.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// The path that the call works on, relative to the workspace, behind all links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +52,7 @@ pub struct Found {
 }
 
 /// What hooks said of a call. Without a reason against it, none of them denied it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookVerdict {
     /// Why a hook denies the call. The model reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +60,7 @@ pub struct HookVerdict {
 }
 
 /// What a call would do to a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Preview {
     /// Size of the content that would be replaced, in bytes; absent if there is no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +83,7 @@ pub struct Preview {
 }
 
 /// What a call that changes several files would do to one of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FilePreview {
     /// The file, relative to the workspace.
     pub path: String,
@@ -102,7 +103,7 @@ pub struct FilePreview {
 
 /// A unified difference of texts, without file names. Of several files each has a line in front that
 /// begins with `***`, as no line of a difference does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diff {
     /// The difference, or its beginning.
     pub text: String,

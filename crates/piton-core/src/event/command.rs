@@ -1,11 +1,12 @@
 //! What becomes of commands: why one is refused, and what a queued message waits for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{InquiryId, MessageId};
 
 /// What a queued message waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueuePlace {
     /// For the open turn to complete: then it begins a turn of its own.

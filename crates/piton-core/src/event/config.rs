@@ -5,13 +5,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cost::CostLimit;
 use super::tool::ToolSpec;
 
 /// A model of a provider. Written `provider/model`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelRef {
     /// Who offers it.
     pub provider: String,
@@ -69,7 +70,7 @@ impl FromStr for ModelRef {
 }
 
 /// A change of configuration. What is absent stays as it was.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigChange {
     /// Who answers from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +106,7 @@ impl ConfigChange {
 }
 
 /// How much a model should think before it answers. Each provider has its own words for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
     /// Not at all, where the model allows that.
@@ -151,7 +152,7 @@ impl FromStr for Effort {
 }
 
 /// Allowances of a turn. Every loop of the engine is bounded by one of these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Limits {
     /// Most model answers in one turn since the last resume; 0 is no limit.
@@ -194,7 +195,7 @@ pub struct Limits {
 }
 
 /// How much a model takes at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Most tokens of a request: the smaller one of the window and of what may be sent.
     pub tokens: u64,
@@ -206,7 +207,7 @@ pub struct Window {
 }
 
 /// Who says how much a model takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowSource {
     /// The settings.
@@ -294,7 +295,7 @@ fn is_usual_wait(wait_ms: &u64) -> bool {
 }
 
 /// What may run without asking.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "WrittenPermissions", into = "WrittenPermissions")]
 pub struct Permissions {
     /// What happens when no rule matches.
@@ -311,7 +312,7 @@ pub struct Permissions {
 
 /// Permissions as they are in a journal. The mode that plans is written as one that only reads, with a
 /// mark beside it: a build that does not know the mark still changes nothing.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct WrittenPermissions {
     mode: PermissionMode,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -346,7 +347,7 @@ impl From<Permissions> for WrittenPermissions {
 }
 
 /// What happens to a call that no rule matches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
     /// Calls that only read run; anything else asks a person.
@@ -384,7 +385,7 @@ impl FromStr for PermissionMode {
 }
 
 /// A standing decision on calls of a tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PermissionRule {
     /// The tool's name, or `*` for every tool.
     pub tool: String,
@@ -418,7 +419,7 @@ impl PermissionRule {
 
 /// How far a rule reaches. The journal is the home of a conversation's own rules only; the others
 /// are noted in it as they were when the turn ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleScope {
     /// This conversation.
@@ -438,7 +439,7 @@ impl RuleScope {
 }
 
 /// What a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
     /// Run without asking.
@@ -450,7 +451,7 @@ pub enum RuleEffect {
 }
 
 /// What to do with a call in doubt that has no way to be settled by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InDoubtPolicy {
     /// Ask a person: run again, treat as done, or give the result.

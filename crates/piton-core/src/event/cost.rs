@@ -1,5 +1,6 @@
 //! What tokens cost, and how much a turn may cost.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::Usage;
@@ -8,7 +9,7 @@ use super::model::Usage;
 const CACHED_PART: u64 = 10;
 
 /// What a million tokens cost, in thousandths of a dollar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
     /// Tokens of requests.
     pub input: u32,
@@ -29,7 +30,7 @@ impl Price {
 
 /// The most that one turn may cost since the last resume. The price is part of it, so that a journal says
 /// the same everywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CostLimit {
     /// The most, in millionths of a dollar.
     pub microdollars_max: u64,

@@ -1,5 +1,6 @@
 //! Where a conversation of another program came from, and what was mended when it was taken over.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tool::BlobRef;
@@ -11,7 +12,7 @@ pub const REMARKS_MAX: usize = 500;
 pub const REMARK_BYTES_MAX: usize = 2_000;
 
 /// The file that a conversation was read from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportSource {
     /// The program that wrote it, such as `claude-code`; `messages` for a plain list of messages.
     pub tool: String,
@@ -30,7 +31,7 @@ pub struct ImportSource {
 }
 
 /// Something that was mended, left out or only noted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportRemark {
     /// Of which kind, such as `call_without_result`. Later versions may know more kinds.
     pub kind: String,

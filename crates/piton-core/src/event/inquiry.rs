@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::about::About;
@@ -43,7 +44,7 @@ impl Inquiry {
 }
 
 /// What a tool wants to know, apart from the words it asks with.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Wants {
     /// Its name, unique within its call: under it the tool finds the answer when it runs again.
     pub name: String,
@@ -67,7 +68,7 @@ pub struct Wants {
 }
 
 /// What an answer looks like.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "as", rename_all = "snake_case")]
 pub enum Shape {
     /// Any text.
@@ -95,7 +96,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// What a question is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InquiryKind {
     /// May this call run?
@@ -107,7 +108,7 @@ pub enum InquiryKind {
 }
 
 /// An answer that can be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
     /// Run this call.
@@ -127,7 +128,7 @@ pub enum Choice {
 }
 
 /// What was answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum InquiryAnswer {
     /// Run the call.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command::QueuePlace;
@@ -9,7 +10,7 @@ use super::tool::BlobRef;
 use crate::id::MessageId;
 
 /// A piece of a user message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "part")]
 pub enum UserPart {
     /// What the user typed.
@@ -38,7 +39,7 @@ pub enum UserPart {
 }
 
 /// What changes about a message that waits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum QueueChange {
     /// What it consists of.

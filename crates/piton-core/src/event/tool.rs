@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConversationId, Digest, Seq};
 
 /// A tool as offered to the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSpec {
     /// Its name.
     pub name: String,
@@ -31,7 +32,7 @@ pub struct ToolSpec {
 }
 
 /// What an argument of a tool means to permission rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ArgumentRole {
@@ -94,7 +95,7 @@ impl ToolSpec {
 ///
 /// No path leads from "in doubt" to "run again" without `ReadOnly`, `Idempotent`, a digest, or a
 /// recorded decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectClass {
     /// Changes nothing: run again.
@@ -207,7 +208,7 @@ impl Handle {
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It did what it does. A command that exits with 1 is `Ok` with that exit code.
@@ -278,7 +279,7 @@ pub(crate) fn split_notes(text: &str, note_bytes: u64) -> (&str, &str) {
 }
 
 /// Content that is kept beside the journal, by its digest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlobRef {
     /// Digest of the content.
     pub digest: Digest,

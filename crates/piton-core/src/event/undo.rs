@@ -1,5 +1,6 @@
 //! Taking a change of a file back: what was meant, and what became of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConversationId, Digest};
@@ -29,7 +30,7 @@ pub struct UndoIntent {
 }
 
 /// What became of an undo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UndoOutcome {
     /// The file has the content that was to come back.

@@ -1,9 +1,10 @@
 //! A call as a person is shown it for a rule: its parts, and how much a rule can say beside it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How wide a rule is that is made of a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Width {
@@ -19,7 +20,7 @@ pub enum Width {
 }
 
 /// One of several commands of a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// The command.
     pub command: String,

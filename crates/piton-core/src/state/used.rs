@@ -1,12 +1,13 @@
 //! Tokens that a conversation used, by the model that answered: each has a price of its own.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::State;
 use crate::event::{ModelRef, Usage};
 
 /// Tokens of all answers of one model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelUsage {
     /// Who answered; absent where that was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]

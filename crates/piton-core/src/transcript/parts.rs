@@ -1,5 +1,6 @@
 //! How large a request is in tokens, and by part. No tokeniser of any provider.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::is_context;
@@ -9,7 +10,7 @@ use super::{SUMMARY_HEADING, Transcript};
 use crate::event::UserPart;
 
 /// What a request consists of, in tokens as they are estimated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Parts {
     /// The system prompt.
     pub prompt: u64,

@@ -1,12 +1,13 @@
 //! What a turn may use, and what it has used of that.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Price;
 use crate::state::State;
 
 /// What one turn may use until somebody resumes it, which grants the same anew. Of a limit, 0 is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Allowance {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::edit::EditView;
@@ -20,7 +21,7 @@ use crate::tasks::{Task, UPDATE_PLAN, written_by};
 const CHANGEABLE_BYTES_MAX: usize = 4 * 1024;
 
 /// A call of a tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct CallView {
     /// Its name.
@@ -68,7 +69,7 @@ pub struct CallView {
 }
 
 /// How far a call is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallState {
@@ -94,7 +95,7 @@ pub enum CallState {
 }
 
 /// What a call gave.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ResultView {
     /// The text that the model sees, bounded.
@@ -115,7 +116,7 @@ impl ResultView {
 }
 
 /// A change of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct FileChange {
     /// The file, relative to the workspace.
@@ -129,7 +130,7 @@ pub struct FileChange {
 }
 
 /// A question to a person about a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct QuestionView {
     /// Its name; an answer names it.
@@ -186,7 +187,7 @@ pub struct QuestionView {
 }
 
 /// A standing answer: later calls like this one are not asked about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Always {
     /// Whether such calls run from then on, or never do.
@@ -201,7 +202,7 @@ pub struct Always {
 }
 
 /// What was answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Answer {
     /// The answer; a secret is never in it.

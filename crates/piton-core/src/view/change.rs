@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::{CallView, Place};
@@ -16,7 +17,7 @@ use crate::id::{CallId, InquiryId, MessageId, Seq, TurnId};
 use crate::state::{Exchange, Item, State, Step, Turn};
 
 /// How a view moves with one entry.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ViewChange {
     /// The entry: a view that holds the one before it takes this change, and holds this one then.
@@ -31,7 +32,7 @@ pub struct ViewChange {
 }
 
 /// An element of a view, as it is from now on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "put", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Patch {

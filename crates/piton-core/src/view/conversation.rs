@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::allowance::Allowance;
@@ -23,7 +24,7 @@ use crate::tasks::Task;
 pub const VIEW_VERSION: u32 = 1;
 
 /// All there is to show of a conversation, as of one entry of its journal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct View {
     /// Version of this form.
@@ -53,7 +54,7 @@ pub struct View {
 }
 
 /// What is known of a conversation as a whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Head {
     /// The given title, or the first words of the first message.
@@ -110,7 +111,7 @@ pub struct Head {
 }
 
 /// Where a conversation of another program came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ImportedView {
     /// The file and the program that wrote it.
@@ -125,7 +126,7 @@ pub struct ImportedView {
 }
 
 /// A part that a model is summing up, to make room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SummingUp {
     /// Estimated size of the request for which room is made, in tokens.
@@ -135,7 +136,7 @@ pub struct SummingUp {
 }
 
 /// How full the model's window is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Context {
     /// Tokens of the newest request: estimated, and corrected by what the provider counted before.
@@ -146,7 +147,7 @@ pub struct Context {
 }
 
 /// A question that waits, by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Asking {
     /// The question.
@@ -156,7 +157,7 @@ pub struct Asking {
 }
 
 /// A message that waits for the open turn to complete.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct QueuedView {
     /// Its name.
@@ -170,7 +171,7 @@ pub struct QueuedView {
 }
 
 /// A change of a file that a person took back, or wanted to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct UndoView {
     /// The change, by the name under which it is kept.
@@ -190,7 +191,7 @@ pub struct UndoView {
 }
 
 /// A summary in place of the oldest turns.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Covered {
     /// The last turn that it covers whole; 0 if there is none.

@@ -2,10 +2,11 @@
 //!
 //! Knows the names that arguments of edits have. What is in the file before is not known here.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A text that goes into a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct EditView {
     /// The file, as it was named.

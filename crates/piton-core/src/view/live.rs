@@ -1,5 +1,6 @@
 //! What no entry holds yet: text as it streams, output of running calls, a wait that runs.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::FailureClass;
@@ -7,7 +8,7 @@ use crate::id::{Attempt, CallId, Timestamp, TurnId};
 
 /// What happens right now, beside a [`View`](super::View). Replaced whole by the next one, has no
 /// cursor, and may be dropped: whatever counts becomes an entry.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Live {
     /// Whether a driver is at work on the conversation, here or elsewhere.
@@ -22,7 +23,7 @@ pub struct Live {
 }
 
 /// An answer that streams. It belongs to one try: what names an older one is dropped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct LiveStep {
     /// The turn.
@@ -49,7 +50,7 @@ pub struct LiveStep {
 }
 
 /// A call at work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct LiveCall {
     /// The call.

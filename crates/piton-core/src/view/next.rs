@@ -1,5 +1,6 @@
 //! What a person can do next with a conversation, as data.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::TurnEnd;
@@ -8,7 +9,7 @@ use crate::state::{State, Turn};
 
 /// Something that a person can do next. Whether a driver is at work is not in the journal:
 /// interrupting is for a turn that is driven, resuming for one that is not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Next {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::{CallView, Place, is_false};
@@ -14,7 +15,7 @@ use crate::retry::{EMPTIES_MAX, next_try, outage_waited_for};
 use crate::state::{Broke, Exchange, Item, OldAttempt, Outage, Progress, Said, Step, Turn};
 
 /// A turn: from a user message, through steps, to a final answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct TurnView {
     /// What is known of the turn as a whole.
@@ -30,7 +31,7 @@ pub struct TurnView {
 }
 
 /// One thing that the model was told beside what the user said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ContextView {
     /// What it is about.
@@ -40,7 +41,7 @@ pub struct ContextView {
 }
 
 /// What is known of a turn as a whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct TurnHead {
     /// Its name.
@@ -70,7 +71,7 @@ pub struct TurnHead {
 }
 
 /// A turn that broke: why, and what was kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Halt {
     /// Why the driver gave up.
@@ -84,7 +85,7 @@ pub struct Halt {
 }
 
 /// What a broken turn holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Kept {
     /// Whole answers of the model.
@@ -98,7 +99,7 @@ pub struct Kept {
 }
 
 /// One thing in a turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "item", rename_all = "snake_case")]
 #[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "nearly all items are steps")]
@@ -110,7 +111,7 @@ pub enum ItemView {
 }
 
 /// A user message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct MessageView {
     /// Its name; a retry keeps it.
@@ -124,7 +125,7 @@ pub struct MessageView {
 }
 
 /// A piece of a user message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "part", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MessagePart {
@@ -154,7 +155,7 @@ pub enum MessagePart {
 }
 
 /// An earlier attempt of a message, with what came of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct AttemptView {
     /// The message as it was then.
@@ -170,7 +171,7 @@ pub struct AttemptView {
 }
 
 /// A request to the model, its answer, and the calls that the answer asks for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct StepView {
     /// Its place in the turn, from 1.
@@ -215,7 +216,7 @@ pub struct StepView {
 }
 
 /// Where a model request stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StepState {
@@ -230,7 +231,7 @@ pub enum StepState {
 }
 
 /// A piece of an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "part", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PartView {
@@ -252,7 +253,7 @@ pub enum PartView {
 }
 
 /// A failed try of a model request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct FailureView {
     /// What kind.
@@ -284,7 +285,7 @@ pub struct FailureView {
 }
 
 /// A time in which nobody can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct OutageView {
     /// When it was noticed.
