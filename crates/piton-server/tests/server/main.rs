@@ -4,6 +4,8 @@
 mod stage;
 
 mod api;
+mod behind;
+mod crowd;
 mod doors;
 mod events;
 mod kills;
