@@ -3,9 +3,11 @@
 //! [`world`] has tools whose effects are counted, [`disk`] a store that dies on command, [`passing`] a
 //! store in front of another one, [`crash`] kills a driver at every point of a turn, [`letters`] kills
 //! who commands from elsewhere and who is commanded, [`undo`] does the same to a change that is taken
-//! back, [`forks`] to a turn that is forked where it died, and [`oracle`] says what must hold afterwards. The models that drive those turns are in
+//! back, [`forks`] to a turn that is forked where it died, and [`oracle`] says what must hold afterwards.
+//! [`client`] reads a real server over HTTP. The models that drive those turns are in
 //! `piton-sim`.
 
+pub mod client;
 pub mod crash;
 pub mod disk;
 pub mod forks;

@@ -11,6 +11,7 @@ mod listing;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -28,10 +29,23 @@ use crate::access::Who;
 use crate::cursor::Cursor;
 use crate::fault::Fault;
 use crate::hub::{Feeds, Picture};
+use crate::limits::SHARED_BYTES_MIN;
 use crate::shared::{Counted, Shared};
 
 /// Whose streams are ended by a proxy that waits for more.
 const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Room for the lines in front of the data of an event.
+const HEAD_BYTES: usize = 64;
+
+/// The data of an event, as bytes that readers share.
+struct Data(Arc<str>);
+
+impl AsRef<[u8]> for Data {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
 
 /// What somebody wants to read.
 #[derive(Debug)]
@@ -165,14 +179,20 @@ impl<P: Picture> Reader<P> {
     }
 
     fn push(&mut self, event: &Event) {
-        let mut text = String::with_capacity(event.data.len() + 64);
+        let mut text = String::with_capacity(event.data.len().min(SHARED_BYTES_MIN) + HEAD_BYTES);
         // Writing to a string cannot fail.
         writeln!(text, "event: {}", event.name).unwrap_or_default();
         if event.durable {
             writeln!(text, "id: {}", P::id(&self.cursor)).unwrap_or_default();
         }
-        write!(text, "data: {}\n\n", event.data).unwrap_or_default();
-        self.ready.push_back(text.into());
+        if event.data.len() < SHARED_BYTES_MIN {
+            write!(text, "data: {}\n\n", event.data).unwrap_or_default();
+            self.ready.push_back(text.into());
+            return;
+        }
+        text.push_str("data: ");
+        let data = Bytes::from_owner(Data(event.data.clone()));
+        self.ready.extend([text.into(), data, Bytes::from_static(b"\n\n")]);
     }
 }
 

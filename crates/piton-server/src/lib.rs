@@ -52,12 +52,19 @@ use self::shared::Shared;
 #[derive(Clone, Debug)]
 pub struct Server {
     shared: Shared,
+    connections_max: usize,
 }
 
 impl Server {
     /// A server of these parts. Nothing runs yet.
     pub fn new(parts: Parts) -> Self {
-        Self { shared: Shared::new(parts) }
+        Self { shared: Shared::new(parts), connections_max: serve::connections_max() }
+    }
+
+    /// Lets it have at most so many connections at the same time. More are refused.
+    #[must_use]
+    pub fn with_connections_max(self, connections_max: usize) -> Self {
+        Self { connections_max, ..self }
     }
 
     /// Everything that it answers.
@@ -84,7 +91,7 @@ impl Server {
     /// Answers until [`Server::stop`]. Then streams are ended, and requests that are being answered have a
     /// moment to end.
     pub async fn serve(&self, listener: TcpListener) {
-        serve::serve(&self.shared, listener, self.router()).await;
+        serve::serve(&self.shared, listener, self.router(), self.connections_max).await;
     }
 
     /// Stops serving. Turns stay as they are: whoever owns the engine shuts it down.

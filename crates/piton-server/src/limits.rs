@@ -15,12 +15,21 @@ pub(crate) const UPLOADS_MAX: usize = 4;
 pub(crate) const BODY_WAIT: Duration = Duration::from_secs(30);
 /// Longest wait for the head of a request.
 pub(crate) const HEADER_WAIT: Duration = Duration::from_secs(10);
-/// Most connections at the same time; more are closed at once.
+/// Most connections at the same time, where there are descriptors for so many; more are refused.
 pub(crate) const CONNECTIONS_MAX: usize = 12_000;
+/// Connections that are allowed however few descriptors there are.
+pub(crate) const CONNECTIONS_MIN: usize = 16;
+/// Most connections that are being told at the same time that there are too many; more are closed at once.
+pub(crate) const REFUSALS_MAX: usize = 64;
 /// Pause before connections are accepted again where the system has no room for one.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Most conversations on one stream of events.
 pub(crate) const STREAM_CONVERSATIONS_MAX: usize = 32;
+/// Most events that are written out ahead for one reader. What it does not take stays where all readers
+/// share it.
+pub(crate) const AHEAD_EVENTS_MAX: usize = 16;
+/// Data from this size on is sent to every reader from the same memory, instead of a copy for each.
+pub(crate) const SHARED_BYTES_MIN: usize = 4 * 1024;
 /// Time between two signs of life on a stream of events, unless the settings name another one.
 pub(crate) const BEAT_EVERY: Duration = Duration::from_secs(10);
 /// Durable changes that are kept for readers that are a little behind.
@@ -31,6 +40,8 @@ pub(crate) const CATCH_UP_CHANGES_MAX: usize = 200;
 pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(100);
 /// How often it is looked whether somebody still works on the conversations of the list.
 pub(crate) const ACTIVITY_EVERY: Duration = Duration::from_secs(1);
+/// Shortest time between two frames of the list; what changes meanwhile is told together.
+pub(crate) const LIST_EVERY: Duration = Duration::from_millis(250);
 /// Rows of the list, unless another number is asked for.
 pub(crate) const LIST_ROWS: usize = 100;
 /// Most rows of one answer.
@@ -47,4 +58,5 @@ pub(crate) const COOKIE_SECONDS: u64 = 90 * 24 * 60 * 60;
 pub(crate) const NAME_LETTERS_MAX: usize = 120;
 
 const _: () = assert!(CATCH_UP_CHANGES_MAX < RING_FRAMES_MAX);
+const _: () = assert!(CONNECTIONS_MIN < CONNECTIONS_MAX);
 const _: () = assert!(JSON_BYTES_MAX < UPLOAD_BYTES_MAX);

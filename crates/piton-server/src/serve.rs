@@ -4,22 +4,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, getrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::limits::{ACCEPT_PAUSE, CONNECTIONS_MAX, HEADER_WAIT};
+use crate::fault::{Fault, Kind};
+use crate::limits::{ACCEPT_PAUSE, CONNECTIONS_MAX, CONNECTIONS_MIN, HEADER_WAIT, REFUSALS_MAX};
 use crate::shared::{Counted, Shared};
 
 /// Longest wait for requests that are being answered when the server stops.
 const LAST_ANSWERS_WAIT: Duration = Duration::from_secs(2);
 
+/// As many connections as there are descriptors for. A quarter is left to the store, to the locks of turns
+/// and to commands: a server without descriptors cannot even read a token.
+pub(crate) fn connections_max() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    (limit / 4 * 3).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX)
+}
+
 /// Answers until the server is told to stop.
-pub(crate) async fn serve(shared: &Shared, listener: TcpListener, router: Router) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+pub(crate) async fn serve(shared: &Shared, listener: TcpListener, router: Router, most: usize) {
+    let places = Arc::new(Semaphore::new(most));
+    let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
+    let full = Router::new().fallback(refuse);
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -38,11 +52,14 @@ pub(crate) async fn serve(shared: &Shared, listener: TcpListener, router: Router
                 continue;
             }
         };
-        let Ok(place) = places.clone().try_acquire_owned() else {
-            tracing::warn!(most = CONNECTIONS_MAX, "connection closed: there are too many");
-            continue;
+        let (place, router) = if let Ok(place) = places.clone().try_acquire_owned() {
+            (place, router.clone())
+        } else {
+            tracing::warn!(most, "connection refused: there are too many");
+            let Ok(place) = refusals.clone().try_acquire_owned() else { continue };
+            (place, full.clone())
         };
-        let (shared, router) = (shared.clone(), router.clone());
+        let shared = shared.clone();
         connections.spawn(async move {
             let _counted = Counted::new(&shared, |counts| &counts.connections);
             answer(&shared, stream, router).await;
@@ -52,6 +69,15 @@ pub(crate) async fn serve(shared: &Shared, listener: TcpListener, router: Router
     let all = async { while connections.join_next().await.is_some() {} };
     // What is not answered by then is cut off; nothing durable is.
     tokio::time::timeout(LAST_ANSWERS_WAIT, all).await.unwrap_or_default();
+}
+
+/// Tells a client that there is no room for it, and ends its connection.
+async fn refuse() -> Response {
+    let fault = Fault::new(Kind::Busy, "there are too many connections");
+    let fault = fault.hint("try again later, or close other pages of this server");
+    let mut answer = fault.into_response();
+    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    answer
 }
 
 async fn answer(shared: &Shared, stream: TcpStream, router: Router) {

@@ -18,8 +18,9 @@ pub(crate) use self::registry::Hosts;
 
 /// How long a conversation without anything to do keeps its writer's place.
 pub(crate) const IDLE_HOLD: Duration = Duration::from_millis(500);
-/// Most turns that one engine performs at the same time, unless it is told otherwise.
-pub const TURNS_MAX: usize = 64;
+/// Most turns that one engine performs at the same time, unless it is told otherwise. A turn waits for its
+/// model most of the time, and takes about 60 KB.
+pub const TURNS_MAX: usize = 1_024;
 
 /// How far a conversation is that has something to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::event::{Ended, Event};
 use crate::hub::{Feed, Feeds, Picture, Read};
-use crate::limits::CATCH_UP_CHANGES_MAX;
+use crate::limits::{AHEAD_EVENTS_MAX, CATCH_UP_CHANGES_MAX};
 
 /// How far a client is in one conversation.
 #[derive(Debug)]
@@ -37,13 +37,14 @@ impl<P: Picture> Following<P> {
         self.feed.conversation()
     }
 
-    /// What is to be told now, without waiting.
+    /// What is to be told now, without waiting. There may be more.
     pub(super) async fn step(&mut self, engine: &Engine) -> Result<Told, Ended> {
         let mut told = Vec::new();
         loop {
             match self.feed.read(self.cursor) {
                 Read::Nothing => break,
                 Read::Failed => return Err(Ended),
+                Read::Ahead if self.is_in_journal(engine).await? => return Ok(told),
                 Read::Ahead => (self.cursor, self.reset) = (None, Some("ahead")),
                 Read::Behind => {
                     if let Some(missed) = self.catch_up(engine).await? {
@@ -56,6 +57,9 @@ impl<P: Picture> Following<P> {
                     for (seq, data) in changes {
                         self.cursor = Some(seq);
                         told.push((Some(seq), Event { name: P::CHANGE, data, durable: true }));
+                    }
+                    if AHEAD_EVENTS_MAX <= told.len() {
+                        return Ok(told);
                     }
                 }
                 Read::Whole(seq, data) => {
@@ -76,6 +80,13 @@ impl<P: Picture> Following<P> {
             told.push((None, Event { name: "live", data, durable: false }));
         }
         Ok(told)
+    }
+
+    /// Whether the journal has what the client knows: then the feed is behind it for a moment, and comes
+    /// after it. A client that was brought up to date from the journal can be faster than the feed.
+    async fn is_in_journal(&self, engine: &Engine) -> Result<bool, Ended> {
+        let listed = engine.journal().status(self.conversation()).await.map_err(|_| Ended)?;
+        Ok(listed.is_some_and(|listed| self.cursor <= Some(listed.end)))
     }
 
     /// What the journal has behind the cursor; none, if that is too much, or no change by itself.

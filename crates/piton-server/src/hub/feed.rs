@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, Interval, interval};
 
 use super::picture::Picture;
-use crate::limits::{ACTIVITY_EVERY, LIVE_EVERY, RING_FRAMES_MAX};
+use crate::limits::{ACTIVITY_EVERY, AHEAD_EVENTS_MAX, LIVE_EVERY, RING_FRAMES_MAX};
 
 /// A conversation that is followed as long as this lives.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(crate) enum Read {
     Nothing,
     /// All of it, up to this entry.
     Whole(Seq, Arc<str>),
-    /// What happened since, entry by entry.
+    /// What happened since, entry by entry. There may be more.
     Changes(Vec<(Seq, Arc<str>)>),
     /// More than is kept; the journal has it.
     Behind,
@@ -164,7 +164,7 @@ impl<P: Picture> Kept<P> {
         if cursor.next() < first {
             return Read::Behind;
         }
-        let news = self.ring.iter().filter(|(seq, _)| cursor < *seq);
+        let news = self.ring.iter().filter(|(seq, _)| cursor < *seq).take(AHEAD_EVENTS_MAX);
         Read::Changes(news.cloned().collect())
     }
 

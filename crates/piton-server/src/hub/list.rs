@@ -10,9 +10,10 @@ use piton::{ConversationId, Engine, Shelf, Stage};
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use tokio::time::{MissedTickBehavior, interval};
 use utoipa::ToSchema;
 
-use crate::limits::{ACTIVITY_EVERY, LIST_ROWS, RING_FRAMES_MAX};
+use crate::limits::{ACTIVITY_EVERY, LIST_EVERY, LIST_ROWS, LIST_ROWS_MAX, RING_FRAMES_MAX};
 
 /// A conversation in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -43,7 +44,7 @@ pub(crate) struct RowView {
     /// The conversation that it works for, if it is a worker's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) works_for: Option<String>,
-    /// The last entry of its journal.
+    /// The last entry of its journal. In the events, a row in which nothing else changed is not told.
     pub(crate) end: u64,
     /// The process that works on it, if that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,45 +210,75 @@ impl State {
     }
 }
 
-/// Watches the list. Who works on a conversation can change without an entry, so those that somebody
-/// worked on are looked at again from time to time.
+/// Watches the list. What changes within [`LIST_EVERY`] is told together, so a thousand turns at work are a
+/// few frames a second and not a frame for each entry.
 async fn run(engine: &Engine, render: Render, state: &State) -> Result<(), StoreError> {
     let list = engine.list(piton::store::Filter::default(), None, LIST_ROWS).await?;
-    let mut position = list.position;
-    let mut busy: BTreeMap<ConversationId, RowView> = BTreeMap::new();
+    let (mut position, mut busy) = (list.position, Busy::default());
     for row in &list.rows {
-        note(&mut busy, row);
+        busy.note(row);
     }
     state.lock().begun = true;
     state.moved.send_replace(());
+    let mut look = interval(ACTIVITY_EVERY);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let changing = engine.changes(position, LIST_ROWS);
-        if let Ok(changes) = tokio::time::timeout(ACTIVITY_EVERY, changing).await {
-            let changes = changes?;
-            position = changes.position;
-            let shown: Vec<_> = changes.rows.iter().map(|row| note(&mut busy, row)).collect();
+        let shown = tokio::select! {
+            changes = engine.changes(position, LIST_ROWS_MAX) => {
+                let changes = changes?;
+                position = changes.position;
+                changes.rows.iter().filter_map(|row| busy.note(row)).collect()
+            }
+            _ = look.tick() => busy.look(engine).await?,
+        };
+        if !Vec::is_empty(&shown) {
             state.push(position, render(&shown));
-            continue;
-        }
-        let mut shown = Vec::new();
-        for (id, before) in busy.clone() {
-            let Some(row) = engine.row(&id).await? else { continue };
-            let now = note(&mut busy, &row);
-            shown.extend((now != before).then_some(now));
-        }
-        if !shown.is_empty() {
-            state.push(position, render(&shown));
+            tokio::time::sleep(LIST_EVERY).await;
         }
     }
 }
 
-/// Remembers a row that somebody works on.
-fn note(busy: &mut BTreeMap<ConversationId, RowView>, row: &Row) -> RowView {
-    let view = RowView::from(row);
-    if row.activity == Activity::Nobody {
-        busy.remove(&row.conversation);
-    } else {
-        busy.insert(row.conversation.clone(), view.clone());
+/// The conversations that somebody works on, as they were last told.
+#[derive(Debug, Default)]
+struct Busy(BTreeMap<ConversationId, (Activity, RowView)>);
+
+impl Busy {
+    /// Remembers a row; what to tell of it. A turn at work writes entry after entry, and that alone is no
+    /// news for a list.
+    fn note(&mut self, row: &Row) -> Option<RowView> {
+        let now = RowView::from(row);
+        if row.activity == Activity::Nobody {
+            self.0.remove(&row.conversation);
+            return Some(now);
+        }
+        let known = (row.activity.clone(), now.clone());
+        let before = self.0.insert(row.conversation.clone(), known);
+        let is_known = before.is_some_and(|(_, before)| before.with_end(now.end) == now);
+        (!is_known).then_some(now)
     }
-    view
+
+    /// Who works on a conversation can change without an entry, so it is looked at from time to time.
+    async fn look(&mut self, engine: &Engine) -> Result<Vec<RowView>, StoreError> {
+        let running = engine.running().into_iter();
+        let here: BTreeMap<_, _> = running.map(|it| (it.conversation, it.stage)).collect();
+        let is_same = |id: &ConversationId, activity: &Activity| match activity {
+            Activity::Here(stage) => here.get(id) == Some(stage),
+            Activity::Nobody | Activity::Elsewhere(_) | _ => false,
+        };
+        let changed = self.0.iter().filter(|(id, (activity, _))| !is_same(id, activity));
+        let changed: Vec<_> = changed.map(|(id, (_, row))| (id.clone(), row.clone())).collect();
+        let mut shown = Vec::new();
+        for (id, before) in changed {
+            let Some(row) = engine.row(&id).await? else { continue };
+            shown.extend(self.note(&row).filter(|now| *now != before));
+        }
+        Ok(shown)
+    }
+}
+
+impl RowView {
+    /// The same row with another last entry.
+    fn with_end(self, end: u64) -> Self {
+        Self { end, ..self }
+    }
 }

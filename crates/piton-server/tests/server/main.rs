@@ -4,7 +4,9 @@
 mod stage;
 
 mod api;
+mod behind;
 mod composer;
+mod crowd;
 mod doors;
 mod events;
 mod kills;

@@ -57,6 +57,11 @@ impl Stage {
         start(&self.dir, &self.journal)
     }
 
+    /// Another process over the same store, seen in another way.
+    pub(crate) fn another_over(&self, journal: &Arc<dyn Journal>) -> (Engine, Server) {
+        start(&self.dir, journal)
+    }
+
     pub(crate) fn tokens(&self) -> Tokens {
         Tokens::of(&self.dir.path().join("home"))
     }
