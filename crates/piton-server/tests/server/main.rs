@@ -9,3 +9,4 @@ mod events;
 mod kills;
 mod openapi;
 mod page;
+mod tls;
