@@ -41,7 +41,7 @@ pub(crate) use self::query::{EFFORTS, Mode, Query, TurnFlags};
 pub(crate) use self::queue::{QueueFlags, QueueWish};
 pub(crate) use self::retry::Retry;
 pub(crate) use self::send::Send;
-pub(crate) use self::serve::{Serve, ServeWish, TokenFlags};
+pub(crate) use self::serve::{Serve, ServeWish, TokenFlags, UnitFlags};
 pub(crate) use self::sim::{Sim, SimServe};
 pub(crate) use self::stop::{STOP_WAIT_S, Stop};
 pub(crate) use self::turns::Turns;
