@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::providers::{
     self, KeyFrom, Provider, ProviderError, RequestDefaults, Waits, WrittenEffort,
 };
 use crate::rules::{self, WrittenRule};
-use crate::sandbox::{self, Sandbox, SandboxGap};
+use crate::sandbox::{self, Sandbox, SandboxGap, WrittenPlace};
 use crate::settings::Settings;
 use crate::settings_file::{FileError, SettingsFile, WrittenServe};
 use crate::skills::{SkillNote, Skills};
@@ -228,6 +228,15 @@ impl Agent {
     /// Names under which a server is reached, beside those of the machine for itself.
     pub fn serve_names(&self) -> &[String] {
         &self.serve.names
+    }
+
+    /// The certificate of a server, and its private key, as far as they are set.
+    pub fn serve_files(&self) -> Result<[Option<PathBuf>; 2], String> {
+        let environment = &self.settings.environment;
+        let place = |written: &Option<WrittenPlace>| {
+            written.as_ref().map(|place| place.resolve(environment)).transpose()
+        };
+        Ok([place(&self.serve.cert)?, place(&self.serve.key)?])
     }
 
     /// How a person is called, and how long a turn goes on before that.

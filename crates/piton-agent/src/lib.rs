@@ -78,6 +78,7 @@ pub use self::profile::{Frozen, Live, Profile, ProfileError, ProfileRequest, Sta
 pub use self::profiles::{AgentProfiles, FlagsError, ProfileNote};
 pub use self::providers::{
     KeyFrom, Provider, ProviderError, RequestDefaults, Speaks, client as http_client,
+    client_builder as http_client_builder,
 };
 pub use self::sandbox::{SandboxGap, SandboxMode};
 pub use self::settings::{BroughtBack, Settings, SettingsError, make_private};

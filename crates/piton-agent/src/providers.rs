@@ -14,8 +14,9 @@ mod key;
 
 use std::collections::BTreeMap;
 
-pub(crate) use self::provider::client_builder;
-pub use self::provider::{KeyFrom, Provider, ProviderError, RequestDefaults, Speaks, client};
+pub use self::provider::{
+    KeyFrom, Provider, ProviderError, RequestDefaults, Speaks, client, client_builder,
+};
 pub(crate) use self::waits::{IdleSeconds, Waits};
 pub(crate) use self::written::{WrittenEffort, WrittenProvider};
 use crate::environment::Environment;

@@ -48,7 +48,7 @@ pub(crate) struct WrittenSandbox {
 /// A place as written: whole, or from the user's own directory.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-struct WrittenPlace(String);
+pub(crate) struct WrittenPlace(String);
 
 impl TryFrom<String> for WrittenPlace {
     type Error = String;
@@ -62,7 +62,7 @@ impl TryFrom<String> for WrittenPlace {
 }
 
 impl WrittenPlace {
-    fn resolve(&self, environment: &Environment) -> Result<PathBuf, String> {
+    pub(crate) fn resolve(&self, environment: &Environment) -> Result<PathBuf, String> {
         let Some(rest) = self.0.strip_prefix("~/") else { return Ok(PathBuf::from(&self.0)) };
         let place = environment.user_directory().map(|directory| directory.join(rest));
         place

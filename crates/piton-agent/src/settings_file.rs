@@ -23,7 +23,7 @@ use crate::hooks::WrittenHooks;
 use crate::notify::{NOTIFY_SECONDS_DEFAULT, Notify};
 use crate::providers::{IdleSeconds, WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
-use crate::sandbox::WrittenSandbox;
+use crate::sandbox::{WrittenPlace, WrittenSandbox};
 use crate::titles::Titles;
 use crate::unattended::WrittenUnattended;
 use crate::web::WrittenWeb;
@@ -113,6 +113,12 @@ pub(crate) struct SettingsFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WrittenServe {
+    /// The certificate of the server, in PEM form, with those that vouch for it. Begins with / or ~/.
+    #[schemars(with = "Option<String>", extend("x-flag" = "--cert"))]
+    pub(crate) cert: Option<WrittenPlace>,
+    /// The private key of the certificate, in PEM form. Begins with / or ~/.
+    #[schemars(with = "Option<String>", extend("x-flag" = "--key"))]
+    pub(crate) key: Option<WrittenPlace>,
     /// Whether a server that starts goes on with turns that a process left, as far as no person is needed.
     pub(crate) resume: bool,
     /// Names under which the server is reached, beside those of the machine for itself.

@@ -13,6 +13,7 @@ use axum::response::{Html, IntoResponse as _, Response};
 
 use crate::access::Who;
 use crate::fault::{Fault, Kind, Told};
+use crate::serve::Encrypted;
 use crate::shared::Shared;
 
 /// The cookie that holds a browser's token.
@@ -107,7 +108,8 @@ fn admit(shared: &Shared, request: &mut Request) -> Result<(), Fault> {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     // A page of ours may be opened from anywhere. What it holds is read by itself only.
     let is_page = reads && !path.starts_with("/api/") && !path.starts_with("/page/");
-    let site = site(headers, host);
+    let encrypted = request.extensions().get::<Encrypted>().is_some();
+    let site = site(headers, host, encrypted);
     if site == Site::Foreign && !is_page {
         return Err(foreign_origin());
     }
@@ -171,12 +173,15 @@ enum Site {
     Unsaid,
 }
 
-fn site(headers: &HeaderMap, host: &str) -> Site {
+/// What a browser says of the page that sends a request. Behind a proxy that encrypts, a page of ours came by
+/// https although this server is asked by http; the other way round it is a page of somebody else.
+fn site(headers: &HeaderMap, host: &str, encrypted: bool) -> Site {
     let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let fetched = text(HeaderName::from_static("sec-fetch-site"));
     let origin = text(header::ORIGIN);
     let own = |origin: &str| {
-        let authority = origin.strip_prefix("http://").or(origin.strip_prefix("https://"));
+        let plain = origin.strip_prefix("http://").filter(|_| !encrypted);
+        let authority = plain.or(origin.strip_prefix("https://"));
         authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
     };
     let foreign = fetched.is_some_and(|site| !matches!(site, "same-origin" | "none"))
@@ -209,7 +214,17 @@ mod tests {
         for (name, value) in headers {
             map.insert(HeaderName::from_static(name), value.parse().unwrap());
         }
-        assert_eq!(site(&map, "localhost:80"), expected, "{headers:?}");
+        assert_eq!(site(&map, "localhost:80", false), expected, "{headers:?}");
+    }
+
+    #[test]
+    fn an_unencrypted_page_of_the_same_name_is_foreign_to_an_encrypted_server() {
+        for (origin, expected) in
+            [("https://localhost:80", Site::Own), ("http://localhost:80", Site::Foreign)]
+        {
+            let headers = HeaderMap::from_iter([(header::ORIGIN, origin.parse().unwrap())]);
+            assert_eq!(site(&headers, "localhost:80", true), expected, "{origin}");
+        }
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod limits;
 mod models;
 mod resume;
 mod serve;
+mod tls;
 
 use axum::routing::get;
 use axum::{Json, Router};
@@ -47,6 +48,7 @@ pub use self::fault::{Fault, Kind};
 pub use self::opened::Opened;
 pub use self::shared::Parts;
 use self::shared::Shared;
+pub use self::tls::{Tls, TlsError};
 
 /// A server: routes over one engine.
 #[derive(Clone, Debug)]
@@ -91,7 +93,12 @@ impl Server {
     /// Answers until [`Server::stop`]. Then streams are ended, and requests that are being answered have a
     /// moment to end.
     pub async fn serve(&self, listener: TcpListener) {
-        serve::serve(&self.shared, listener, self.router(), self.connections_max).await;
+        serve::serve(&self.shared, listener, self.router(), self.connections_max, None).await;
+    }
+
+    /// The same over encrypted connections.
+    pub async fn serve_encrypted(&self, listener: TcpListener, tls: Tls) {
+        serve::serve(&self.shared, listener, self.router(), self.connections_max, Some(tls)).await;
     }
 
     /// Stops serving. Turns stay as they are: whoever owns the engine shuts it down.

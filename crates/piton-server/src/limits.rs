@@ -21,6 +21,10 @@ pub(crate) const CONNECTIONS_MAX: usize = 12_000;
 pub(crate) const CONNECTIONS_MIN: usize = 16;
 /// Most connections that are being told at the same time that there are too many; more are closed at once.
 pub(crate) const REFUSALS_MAX: usize = 64;
+/// Most requests at the same time on one connection of HTTP/2.
+pub(crate) const REQUESTS_AT_ONCE_MAX: u32 = 64;
+/// How long a connection of HTTP/2 is silent before its client is asked for a sign of life.
+pub(crate) const SILENCE_WAIT: Duration = Duration::from_secs(30);
 /// Pause before connections are accepted again where the system has no room for one.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Most conversations on one stream of events.

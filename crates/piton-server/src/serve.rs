@@ -3,20 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use axum::{Extension, Router};
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, getrlimit};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::fault::{Fault, Kind};
-use crate::limits::{ACCEPT_PAUSE, CONNECTIONS_MAX, CONNECTIONS_MIN, HEADER_WAIT, REFUSALS_MAX};
+use crate::limits::{
+    ACCEPT_PAUSE, CONNECTIONS_MAX, CONNECTIONS_MIN, HEADER_WAIT, REFUSALS_MAX,
+    REQUESTS_AT_ONCE_MAX, SILENCE_WAIT,
+};
 use crate::shared::{Counted, Shared};
+use crate::tls::{HTTP_2, Tls};
 
 /// Longest wait for requests that are being answered when the server stops.
 const LAST_ANSWERS_WAIT: Duration = Duration::from_secs(2);
@@ -29,8 +34,21 @@ pub(crate) fn connections_max() -> usize {
     (limit / 4 * 3).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX)
 }
 
-/// Answers until the server is told to stop.
-pub(crate) async fn serve(shared: &Shared, listener: TcpListener, router: Router, most: usize) {
+/// With every request that came over an encrypted connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Encrypted;
+
+/// Answers so many connections at once, until the server is told to stop.
+pub(crate) async fn serve(
+    shared: &Shared,
+    listener: TcpListener,
+    mut router: Router,
+    most: usize,
+    tls: Option<Tls>,
+) {
+    if tls.is_some() {
+        router = router.layer(Extension(Encrypted));
+    }
     let places = Arc::new(Semaphore::new(most));
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     let full = Router::new().fallback(refuse);
@@ -59,10 +77,14 @@ pub(crate) async fn serve(shared: &Shared, listener: TcpListener, router: Router
             let Ok(place) = refusals.clone().try_acquire_owned() else { continue };
             (place, full.clone())
         };
-        let shared = shared.clone();
+        let (shared, tls) = (shared.clone(), tls.clone());
         connections.spawn(async move {
             let _counted = Counted::new(&shared, |counts| &counts.connections);
-            answer(&shared, stream, router).await;
+            stream.set_nodelay(true).unwrap_or_default();
+            match tls {
+                None => answer(&shared, stream, router).await,
+                Some(tls) => answer_encrypted(&shared, stream, router, &tls).await,
+            }
             drop(place);
         });
     }
@@ -80,8 +102,25 @@ async fn refuse() -> Response {
     answer
 }
 
-async fn answer(shared: &Shared, stream: TcpStream, router: Router) {
-    stream.set_nodelay(true).unwrap_or_default();
+/// Agrees on a key, then on what is spoken. A client that takes too long for either is cut off.
+async fn answer_encrypted(shared: &Shared, stream: TcpStream, router: Router, tls: &Tls) {
+    let agreed = tokio::select! {
+        () = shared.stop.cancelled() => return,
+        agreed = tokio::time::timeout(HEADER_WAIT, tls.acceptor().accept(stream)) => agreed,
+    };
+    // What is no TLS, or trusts another certificate, is the client's business.
+    let Ok(Ok(stream)) = agreed else { return };
+    if stream.get_ref().1.alpn_protocol() == Some(HTTP_2) {
+        answer_http_2(shared, stream, router).await;
+    } else {
+        answer(shared, stream, router).await;
+    }
+}
+
+async fn answer<S>(shared: &Shared, stream: S, router: Router)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let service = TowerToHyperService::new(router);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -90,6 +129,29 @@ async fn answer(shared: &Shared, stream: TcpStream, router: Router) {
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         // A client that breaks off is its own business.
+        ended = connection.as_mut() => drop(ended),
+        () = shared.stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            drop(connection.await);
+        }
+    }
+}
+
+/// Many requests on one connection, as many as one browser needs. A client that does not answer a sign of
+/// life is cut off.
+async fn answer_http_2<S>(shared: &Shared, stream: S, router: Router)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = TowerToHyperService::new(router);
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(REQUESTS_AT_ONCE_MAX)
+        .keep_alive_interval(SILENCE_WAIT)
+        .keep_alive_timeout(HEADER_WAIT)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
         ended = connection.as_mut() => drop(ended),
         () = shared.stop.cancelled() => {
             connection.as_mut().graceful_shutdown();

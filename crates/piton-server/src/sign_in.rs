@@ -1,5 +1,6 @@
 //! The way in for a browser: a one-time code becomes a cookie.
 
+use axum::Extension;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse as _, Response};
@@ -11,6 +12,7 @@ use crate::chance;
 use crate::fault::{Fault, Kind, with_causes};
 use crate::guard::COOKIE;
 use crate::limits::{COOKIE_SECONDS, JSON_BYTES_MAX};
+use crate::serve::Encrypted;
 use crate::shared::Shared;
 
 /// What the printed address holds.
@@ -23,28 +25,30 @@ pub(crate) struct SignIn {
 /// The page that asks for a code, or what follows from one in the address.
 pub(crate) async fn sign_in(
     State(shared): State<Shared>,
+    encrypted: Option<Extension<Encrypted>>,
     Query(SignIn { code }): Query<SignIn>,
 ) -> Result<Response, Fault> {
     if code.is_empty() {
         return Ok(Html(piton_page::sign_in(None)).into_response());
     }
-    redeem(&shared, &code)
+    redeem(&shared, &code, encrypted.is_some())
 }
 
 /// The same for a code that was typed.
 pub(crate) async fn sign_in_by_form(
     State(shared): State<Shared>,
+    encrypted: Option<Extension<Encrypted>>,
     request: Request,
 ) -> Result<Response, Fault> {
     let bytes = whole(request.into_body(), JSON_BYTES_MAX).await?;
     let SignIn { code } = serde_urlencoded::from_bytes(&bytes)
         .map_err(|error| Fault::bad(format!("this is no form: {error}")))?;
-    redeem(&shared, code.trim())
+    redeem(&shared, code.trim(), encrypted.is_some())
 }
 
 /// Signs a browser in. The answer leads on by itself: a redirect would still belong to the page from
 /// which the address was opened, and a strict cookie would not go with it.
-fn redeem(shared: &Shared, code: &str) -> Result<Response, Fault> {
+fn redeem(shared: &Shared, code: &str, encrypted: bool) -> Result<Response, Fault> {
     let (tokens, now) = (&shared.parts.tokens, shared.parts.clock.now());
     if !tokens.redeem(code, now) {
         let message = "this address was used before, or is too old";
@@ -55,8 +59,11 @@ fn redeem(shared: &Shared, code: &str) -> Result<Response, Fault> {
     let name = format!("browser-{}", chance::name());
     let secret = tokens.add(&name, Bearer::Browser, now);
     let secret = secret.map_err(|error| Fault::new(Kind::Store, with_causes(&error)))?;
-    let cookie =
-        format!("{COOKIE}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_SECONDS}");
+    // Such a cookie never goes out unencrypted.
+    let secure = if encrypted { "; Secure" } else { "" };
+    let cookie = format!(
+        "{COOKIE}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_SECONDS}{secure}"
+    );
     let cookie = HeaderValue::try_from(cookie);
     let cookie = cookie.map_err(|error| Fault::new(Kind::Internal, error.to_string()))?;
     let page = "<!doctype html><title>piton</title><p><a href=\"/\">You are signed in.</a>";

@@ -233,7 +233,7 @@ pub fn client() -> Result<reqwest::Client, ProviderError> {
 }
 
 /// What every client of ours begins with.
-pub(crate) fn client_builder() -> reqwest::ClientBuilder {
+pub fn client_builder() -> reqwest::ClientBuilder {
     // A second call finds the first one's choice, which is the same.
     rustls::crypto::ring::default_provider().install_default().unwrap_or_default();
     reqwest::Client::builder()

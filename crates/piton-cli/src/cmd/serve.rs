@@ -3,7 +3,9 @@
 
 mod address;
 mod background;
-mod place;
+mod encrypt;
+pub(crate) mod place;
+mod unit;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use std::time::Duration;
 use piton::Engine;
 use piton::clock::{Clock as _, SystemClock};
 use piton_agent::{Agent, AgentProfiles, AgentTools, Catalogue, EngineParts, Overrides, Settings};
-use piton_server::{Bearer, Opened, Parts, Server, TokenError, Tokens};
+use piton_server::{Bearer, Opened, Parts, Server, Tls, TokenError, Tokens};
 use tokio::net::TcpListener;
 
 use self::place::{Place, Record};
@@ -47,12 +49,18 @@ pub(crate) async fn run(
         Some(ServeWish::Token(flags)) => return token(flags, settings, output),
         Some(ServeWish::Status) => return status(&place, settings, output),
         Some(ServeWish::Stop) => return stop(&place, output).await,
+        Some(ServeWish::Unit(flags)) => return unit::print(flags, settings, output),
         None => {}
     }
-    if !flags.listen.ip().is_loopback() && !flags.unencrypted {
+    let tls = match encrypt::find(flags, settings)? {
+        Ok(tls) => tls,
+        Err(report) => return Ok(report),
+    };
+    if !flags.listen.ip().is_loopback() && !flags.unencrypted && tls.is_none() {
         return Ok(Report::misuse(&format!(
             "error: {} can be reached by others, and nothing is encrypted\n\
-             hint: forward a port of 127.0.0.1 instead, or say --unencrypted",
+             hint: to encrypt: --cert FILE --key FILE; or forward a port of 127.0.0.1 instead\n\
+             hint: to serve without encryption all the same: --unencrypted",
             flags.listen.ip()
         )));
     }
@@ -85,7 +93,8 @@ pub(crate) async fn run(
             return Ok(Report::misuse(&format!("{text}\nhint: port 0 takes one that is free")));
         }
     };
-    let url = format!("http://{}", listener.local_addr().map_err(Fault::Runtime)?);
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}", listener.local_addr().map_err(Fault::Runtime)?);
     held.tell(&Record { pid: std::process::id(), url: url.clone() }).map_err(Fault::Runtime)?;
     address::tell(&url, flags.json, output);
     if !flags.in_background {
@@ -96,7 +105,7 @@ pub(crate) async fn run(
         let count = work.server.resume_turns().await.map_err(served)?;
         output.talk(&format!("Turns that go on: {count}"));
     }
-    work.serve(listener, &mut signals, output).await;
+    work.serve((listener, tls), &mut signals, output).await;
     output.talk("Stopped. Turns that were running can be resumed.");
     Ok(Report::ok("done"))
 }
@@ -136,9 +145,19 @@ impl Work {
     }
 
     /// Answers until somebody wants it to end.
-    async fn serve(&mut self, listener: TcpListener, signals: &mut Signals, output: &mut Output) {
-        let server = self.server.clone();
-        let mut serving = tokio::spawn(async move { server.serve(listener).await });
+    async fn serve(
+        &mut self,
+        (listener, tls): (TcpListener, Option<Tls>),
+        signals: &mut Signals,
+        output: &mut Output,
+    ) {
+        let (server, own) = (self.server.clone(), tls.clone());
+        let mut serving = tokio::spawn(async move {
+            match own {
+                Some(tls) => server.serve_encrypted(listener, tls).await,
+                None => server.serve(listener).await,
+            }
+        });
         loop {
             tokio::select! {
                 biased;
@@ -146,6 +165,7 @@ impl Work {
                 _ = &mut serving => return,
                 () = tokio::time::sleep(NOTES_EVERY) => {
                     notes::tell(&self.tools, &self.profiles, output);
+                    encrypt::renew(tls.as_ref(), output);
                 }
             }
         }

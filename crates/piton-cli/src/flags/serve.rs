@@ -17,6 +17,12 @@ pub(crate) struct Serve {
     /// A directory that conversations may work in; may be given several times [default: this workspace]
     #[arg(long, value_name = "DIR")]
     pub(crate) open: Vec<PathBuf>,
+    /// Encrypt: the certificate of the server in PEM form, with those that vouch for it
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM form
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
     /// Listen on an address that others can reach, without encryption: whoever can read the network can
     /// read the conversations and take the token
     #[arg(long)]
@@ -41,6 +47,19 @@ pub(crate) enum ServeWish {
     Status,
     /// End the server of this home; its turns can be resumed
     Stop,
+    /// Print a unit for systemd that keeps a server running for this user
+    Unit(UnitFlags),
+}
+
+/// The flags of `piton serve unit`: those of the server that the unit starts.
+#[derive(Debug, Args)]
+pub(crate) struct UnitFlags {
+    /// The address and the port; a server that others look for needs a fixed one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4747")]
+    pub(crate) listen: SocketAddr,
+    /// A directory that conversations may work in; may be given several times [default: this workspace]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) open: Vec<PathBuf>,
 }
 
 /// The flags of `piton serve token`.

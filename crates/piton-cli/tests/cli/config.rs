@@ -54,6 +54,8 @@ fn every_setting_is_shown_with_its_origin() {
             sandbox.network            false         DIR/home/piton.toml, line 5
             sandbox.unix_sockets       true          default
             sandbox.write              []            default
+            serve.cert                 -             default
+            serve.key                  -             default
             serve.names                []            default
             serve.resume               false         default
             titles                     -             default

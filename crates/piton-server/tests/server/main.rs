@@ -12,3 +12,4 @@ mod events;
 mod kills;
 mod openapi;
 mod page;
+mod tls;
