@@ -29,10 +29,13 @@ mod opened;
 mod body;
 mod chance;
 mod fault;
+mod forms;
 mod limits;
 mod models;
 mod resume;
 mod serve;
+
+use std::sync::Arc;
 
 use axum::routing::get;
 use axum::{Json, Router};
@@ -63,7 +66,8 @@ impl Server {
         let (api, description) = OpenApiRouter::with_openapi(openapi::frame())
             .nest("/api/v1", api::routes())
             .split_for_parts();
-        let describe = move || async move { Json(description) };
+        let description = Arc::new(description);
+        let describe = move || async move { Json(openapi::whole(&description)) };
         let guard = axum::middleware::from_fn_with_state(self.shared.clone(), guard::guard);
         api.merge(page::routes())
             .route("/api/openapi.json", get(describe))

@@ -9,3 +9,5 @@ mod events;
 mod kills;
 mod openapi;
 mod page;
+mod refused;
+mod secrets;
