@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_store::{
-    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Holder, Journal, Lease,
-    LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
+    AppendError, Arrival, Batch, BlobDraft, Changes, CommitName, CommitOutcome, Holder, Journal,
+    Lease, LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
 };
 
 /// A store in front of another one. Its onlooker is reached by dereferencing.
@@ -178,6 +178,11 @@ impl<O: Onlooker> Journal for Passing<O> {
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
         self.reading().await;
         self.inner.put_blob(content).await
+    }
+
+    async fn begin_blob(&self) -> Result<Box<dyn BlobDraft>, StoreError> {
+        self.reading().await;
+        self.inner.begin_blob().await
     }
 
     async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {

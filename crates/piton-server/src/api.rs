@@ -1,5 +1,6 @@
 //! `/api/v1`: conversations, commands and what goes with them, for programs.
 
+mod answers;
 pub(crate) mod blobs;
 mod commands;
 mod conversations;
@@ -28,10 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(commands::send))
         .routes(routes!(turns::messages, turns::say))
         .routes(routes!(turns::prompt))
-        .routes(routes!(turns::go_on))
-        .routes(routes!(turns::stop))
-        .routes(routes!(turns::interrupt))
-        .routes(routes!(turns::discard))
+        .routes(routes!(turns::act))
         .routes(routes!(turns::retry))
         .routes(routes!(questions::list))
         .routes(routes!(questions::answer))

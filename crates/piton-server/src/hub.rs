@@ -17,7 +17,7 @@ use piton_page::Model;
 pub(crate) use self::feed::{Feed, Read};
 pub(crate) use self::list::{ListFeed, ListRead, RowState, RowView};
 pub(crate) use self::page::Page;
-pub(crate) use self::picture::{Json, Picture};
+pub(crate) use self::picture::{ChangeEvent, Json, ListEvent, LiveEvent, Picture, SnapshotEvent};
 
 /// The feeds of a server.
 #[derive(Debug)]

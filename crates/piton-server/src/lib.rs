@@ -30,11 +30,14 @@ mod body;
 mod chance;
 mod drafts;
 mod fault;
+mod forms;
 mod limits;
 mod models;
 mod resume;
 mod serve;
 mod tls;
+
+use std::sync::Arc;
 
 use axum::routing::get;
 use axum::{Json, Router};
@@ -74,7 +77,8 @@ impl Server {
         let (api, description) = OpenApiRouter::with_openapi(openapi::frame())
             .nest("/api/v1", api::routes())
             .split_for_parts();
-        let describe = move || async move { Json(description) };
+        let description = Arc::new(description);
+        let describe = move || async move { Json(openapi::whole(&description)) };
         let guard = axum::middleware::from_fn_with_state(self.shared.clone(), guard::guard);
         api.merge(page::routes())
             .route("/api/openapi.json", get(describe))

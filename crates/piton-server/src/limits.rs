@@ -9,8 +9,8 @@ pub(crate) const JSON_BYTES_MAX: usize = 1024 * 1024;
 /// Largest upload: what one request to a model carries.
 #[expect(clippy::cast_possible_truncation, reason = "14 MiB fit any machine that runs this")]
 pub(crate) const UPLOAD_BYTES_MAX: usize = FILES_BYTES_MAX as usize;
-/// Most uploads at the same time: each is held in memory until it is whole.
-pub(crate) const UPLOADS_MAX: usize = 4;
+/// Most uploads at the same time: each has an open file until it is whole.
+pub(crate) const UPLOADS_MAX: usize = 16;
 /// Longest wait for a whole body. A client that drips bytes is cut off.
 pub(crate) const BODY_WAIT: Duration = Duration::from_secs(30);
 /// Longest wait for the head of a request.

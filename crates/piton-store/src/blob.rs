@@ -12,11 +12,14 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// Names content, unless it is larger than any store takes.
 pub(crate) fn name(content: &[u8]) -> Result<BlobRef, StoreError> {
-    if content.len() > BLOB_BYTES_MAX {
-        return Err(StoreError::BlobSize { bytes: content.len() });
-    }
+    admit(content.len())?;
     let bytes = u64::try_from(content.len()).unwrap_or(u64::MAX);
     Ok(BlobRef { digest: digest(content), bytes })
+}
+
+/// Refuses content that is larger than any store takes.
+pub(crate) fn admit(bytes: usize) -> Result<(), StoreError> {
+    if BLOB_BYTES_MAX < bytes { Err(StoreError::BlobSize { bytes }) } else { Ok(()) }
 }
 
 /// The name that this content must have.
@@ -27,7 +30,7 @@ pub(crate) fn digest(content: &[u8]) -> Digest {
 }
 
 /// The name of content that comes in pieces.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Summing(Sha256);
 
 impl Summing {

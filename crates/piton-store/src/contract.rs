@@ -80,6 +80,7 @@ macro_rules! contract_tests {
             list::a_list_names_the_holder_while_there_is_one,
             list::finding_goes_by_prefix,
             blob::a_blob_reads_back_and_is_kept_once,
+            blob::a_blob_that_comes_in_pieces_is_the_same_blob,
             blob::an_unknown_blob_is_an_error,
             blob::a_blob_larger_than_the_limit_is_refused,
         );

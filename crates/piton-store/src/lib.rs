@@ -7,6 +7,7 @@ mod blob;
 mod commit;
 #[doc(hidden)]
 pub mod contract;
+mod draft;
 mod error;
 mod lease;
 mod letter;
@@ -23,11 +24,13 @@ use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
 
 pub use crate::commit::{CommitName, CommitOutcome};
+pub use crate::draft::BlobDraft;
 pub use crate::error::{AppendError, LeaseError, StoreError};
 pub use crate::lease::{Holder, Lease};
 pub use crate::letter::{Arrival, Letter};
 pub use crate::list::{
-    Changes, Directory, Filter, LIST_ROWS, ListCursor, ListPosition, Listing, Page, TurnIs,
+    Changes, Directory, Filter, LIST_ROWS, ListCursor, ListPosition, Listing, NotAListCursor, Page,
+    TurnIs,
 };
 pub use crate::memory::MemoryJournal;
 pub use crate::record::{Batch, Durability, Listed, NewRecord, Record, StatusRow, Wants};
@@ -137,6 +140,9 @@ pub trait Journal: fmt::Debug + Send + Sync {
 
     /// Keeps content by its digest; durable when this returns. Keeping it twice is keeping it once.
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError>;
+
+    /// Begins to keep content that comes in pieces.
+    async fn begin_blob(&self) -> Result<Box<dyn BlobDraft>, StoreError>;
 
     /// Reads content by its digest.
     async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;

@@ -5,6 +5,9 @@
 //! holds the rows that moved across the cursor since it was given. No row is lost while rows move;
 //! one that moved may come twice.
 
+use std::fmt;
+use std::str::FromStr;
+
 use piton_core::event::Shelf;
 use piton_core::id::{ConversationId, Timestamp};
 use piton_core::view::Status;
@@ -132,8 +135,8 @@ impl Default for Page {
     }
 }
 
-/// Where a page ended. To be given back as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Where a page ended. To be given back as it is. Written as three numbers with dots between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListCursor {
     /// The place of the last row.
     pub(crate) place: RowPlace,
@@ -141,8 +144,35 @@ pub struct ListCursor {
     pub(crate) position: ListPosition,
 }
 
+impl fmt::Display for ListCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place: RowPlace { touched, number }, position } = self;
+        write!(f, "{}.{number}.{}", touched.0, position.0)
+    }
+}
+
+/// A text that is no cursor of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a cursor of a list has three numbers with dots between them")]
+pub struct NotAListCursor;
+
+impl FromStr for ListCursor {
+    type Err = NotAListCursor;
+
+    fn from_str(text: &str) -> Result<Self, NotAListCursor> {
+        // A sign in front would be read as a number too, and written without it.
+        let number = |text: &str| text.parse().ok().filter(|_| !text.starts_with('+'));
+        let numbers: Option<Vec<u64>> = text.split('.').map(number).collect();
+        let Some(&[touched, number, position]) = numbers.as_deref() else {
+            return Err(NotAListCursor);
+        };
+        let place = RowPlace { touched: Timestamp(touched), number };
+        Ok(Self { place, position: ListPosition(position) })
+    }
+}
+
 /// A row's place in the list: higher ones come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowPlace {
     pub(crate) touched: Timestamp,
     /// Order of creation: decides between rows that were touched at the same moment.
@@ -266,4 +296,22 @@ pub(crate) fn changes<R: Rows>(
 /// A position that the store has not reached is of another store: everything is new to its owner.
 fn known(after: ListPosition, newest: ListPosition) -> ListPosition {
     if after <= newest { after } else { ListPosition(0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_reads_as_it_was_written_and_nothing_else_does() {
+        let place = RowPlace { touched: Timestamp(1_700_000_000_000), number: 7 };
+        let cursor = ListCursor { place, position: ListPosition(120) };
+        assert_eq!(cursor.to_string(), "1700000000000.7.120");
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        for odd in
+            ["", "1.2", "1.2.3.4", "1.2.x", "1..3", "-1.2.3", "+1.2.3", "99999999999999999999.1.1"]
+        {
+            assert_eq!(odd.parse::<ListCursor>(), Err(NotAListCursor), "{odd:?}");
+        }
+    }
 }

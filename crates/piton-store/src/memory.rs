@@ -16,9 +16,9 @@ use crate::list::{self, RowPlace, Rows};
 use crate::record::Place;
 use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Filter, Holder, Journal,
-    LETTERS_MAX, Lease, LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StatusRow,
-    StoreError, blob,
+    AppendError, Arrival, Batch, BlobDraft, Changes, CommitName, CommitOutcome, Filter, Holder,
+    Journal, LETTERS_MAX, Lease, LeaseError, Letter, ListPosition, Listed, Listing, Page, Record,
+    StatusRow, StoreError, blob,
 };
 
 /// Journals in memory. A clone is another handle on the same journals.
@@ -78,6 +78,26 @@ impl MemoryJournal {
             Some(kept) => Ok(kept.end()),
             None => Err(StoreError::UnknownConversation(conversation.clone())),
         }
+    }
+}
+
+/// Content of which more may come.
+#[derive(Debug)]
+struct Draft {
+    journal: MemoryJournal,
+    content: Vec<u8>,
+}
+
+#[async_trait]
+impl BlobDraft for Draft {
+    async fn add(&mut self, piece: &[u8]) -> Result<(), StoreError> {
+        blob::admit(self.content.len() + piece.len())?;
+        self.content.extend_from_slice(piece);
+        Ok(())
+    }
+
+    async fn keep(self: Box<Self>) -> Result<BlobRef, StoreError> {
+        self.journal.put_blob(&self.content).await
     }
 }
 
@@ -337,6 +357,10 @@ impl Journal for MemoryJournal {
         let named = blob::name(content)?;
         self.lock().blobs.entry(named.digest.clone()).or_insert_with(|| content.into());
         Ok(named)
+    }
+
+    async fn begin_blob(&self) -> Result<Box<dyn BlobDraft>, StoreError> {
+        Ok(Box::new(Draft { journal: self.clone(), content: Vec::new() }))
     }
 
     async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {

@@ -34,6 +34,7 @@ mod room;
 mod salvage;
 mod search;
 mod suspect;
+mod upload;
 mod verify;
 mod watch;
 mod writer;
@@ -55,8 +56,8 @@ use self::watch::Watcher;
 use self::writer::{News, Writer};
 use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Holder, Journal, Lease,
-    LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
+    AppendError, Arrival, Batch, BlobDraft, Changes, CommitName, CommitOutcome, Holder, Journal,
+    Lease, LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
 };
 
 pub use self::bare::is_emptied;
@@ -374,6 +375,11 @@ impl Journal for SqliteJournal {
         let content = content.to_owned();
         let blobs = self.home.blobs.clone();
         work(move || blob::put(&blobs, &content)).await
+    }
+
+    async fn begin_blob(&self) -> Result<Box<dyn BlobDraft>, StoreError> {
+        let blobs = self.home.blobs.clone();
+        Ok(Box::new(work(move || upload::Upload::begin(&blobs)).await?))
     }
 
     async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {

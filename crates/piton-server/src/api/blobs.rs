@@ -5,13 +5,15 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use piton_core::attachment::media_type;
+use piton_core::attachment::{Sniffing, media_type};
+use piton_core::event::BlobRef;
 use piton_core::id::Digest;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::body::whole;
+use crate::body::Pieces;
 use crate::fault::{ErrorBody, Fault, Kind};
+use crate::forms::FileBytes;
 use crate::limits::{NAME_LETTERS_MAX, UPLOAD_BYTES_MAX};
 use crate::shared::Shared;
 
@@ -37,12 +39,12 @@ pub(crate) struct BlobView {
 #[utoipa::path(
     post,
     path = "/blobs",
+    operation_id = "upload_file",
     tag = "files",
-    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    request_body(content = inline(FileBytes), content_type = "application/octet-stream"),
     responses(
         (status = 201, description = "it is kept", body = BlobView),
-        (status = "4XX", description = "nothing was kept", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn keep(
@@ -52,18 +54,25 @@ pub(crate) async fn keep(
     if is_too_large(request.headers()) {
         return Err(too_large());
     }
-    // Each one is held in memory until it is whole.
     let Ok(_place) = shared.uploads.try_acquire() else {
         let busy = "too many files are uploaded at this moment";
         return Err(Fault::new(Kind::Busy, busy).hint("try again in a moment"));
     };
-    let content = whole(request.into_body(), UPLOAD_BYTES_MAX).await?;
-    if content.is_empty() {
+    // What breaks off or is too large is dropped with its draft, and leaves nothing.
+    let mut draft = shared.engine().journal().begin_blob().await?;
+    let (mut sniffing, mut is_empty) = (Sniffing::default(), true);
+    let mut pieces = Pieces::new(request.into_body(), UPLOAD_BYTES_MAX);
+    while let Some(piece) = pieces.next().await? {
+        is_empty &= piece.is_empty();
+        sniffing.add(&piece);
+        draft.add(&piece).await?;
+    }
+    if is_empty {
         return Err(Fault::bad("the file is empty"));
     }
-    let blob = shared.engine().journal().put_blob(&content).await?;
-    let media_type = media_type("", &content).to_owned();
-    let kept = BlobView { blob: blob.digest.to_string(), bytes: blob.bytes, media_type };
+    let BlobRef { digest, bytes } = draft.keep().await?;
+    let (blob, media_type) = (digest.to_string(), sniffing.media_type("").to_owned());
+    let kept = BlobView { blob, bytes, media_type };
     Ok((StatusCode::CREATED, Json(kept)).into_response())
 }
 
@@ -82,12 +91,18 @@ fn too_large() -> Fault {
 #[utoipa::path(
     get,
     path = "/blobs/{blob}",
+    operation_id = "download_file",
     tag = "files",
-    params(("blob" = String, Path, description = "the digest")),
+    params(("blob" = String, Path, description = "the digest", pattern = "^[0-9a-f]{64}$")),
     responses(
-        (status = 200, description = "the file", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = "4XX", description = "there is none", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        (status = 200, description = "the file", content(
+            (inline(FileBytes) = "application/octet-stream"),
+            (inline(FileBytes) = "image/png"),
+            (inline(FileBytes) = "image/jpeg"),
+            (inline(FileBytes) = "image/gif"),
+            (inline(FileBytes) = "image/webp"),
+        )),
+        ErrorBody,
     )
 )]
 pub(crate) async fn give(

@@ -7,7 +7,7 @@ use piton_core::command::Opened;
 use super::receipt::{Receipt, command_name, post};
 use crate::access::Who;
 use crate::body::JsonText;
-use crate::fault::{ErrorBody, Fault};
+use crate::fault::Fault;
 use crate::shared::Shared;
 
 /// Send any command
@@ -17,15 +17,11 @@ use crate::shared::Shared;
 #[utoipa::path(
     post,
     path = "/conversations/{id}/commands",
+    operation_id = "send_command",
     tag = "commands",
     params(("id" = String, Path, description = "the conversation")),
-    request_body(content = Object, description = "an envelope"),
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
+    request_body(content = ref("#/components/schemas/Envelope"), description = "an envelope"),
+    responses(Receipt)
 )]
 pub(crate) async fn send(
     State(shared): State<Shared>,

@@ -4,8 +4,6 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use piton::id::{CommandId, MessageId, Seq, TurnId};
 use piton::store::{Directory, Filter, ListCursor, TurnIs};
 use piton::{Command, ConversationId, ForkAt, Shelf, View, reader};
@@ -14,8 +12,8 @@ use piton_core::tokens::Tokens;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::input::{conversation_name, overrides};
-use super::receipt::{Receipt, envelope, post};
+use super::input::{conversation_name, how_many, overrides};
+use super::receipt::{Receipt, envelope, order, post};
 use crate::access::Who;
 use crate::body::JsonBody;
 use crate::fault::{ErrorBody, Fault, Kind};
@@ -29,6 +27,7 @@ use crate::shared::Shared;
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
     /// How the turn stands: `ended`, `open` or `asking`.
+    #[param(inline)]
     state: Option<TurnState>,
     /// In this directory or below it.
     directory: Option<String>,
@@ -37,8 +36,10 @@ pub(crate) struct ListQuery {
     /// Those that were put away.
     archived: bool,
     /// Behind this cursor, which an earlier answer gave as `next`.
+    #[param(pattern = "^[0-9]{1,18}([.][0-9]{1,18}){2}$")]
     after: Option<String>,
     /// How many at most.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<usize>,
 }
 
@@ -72,12 +73,12 @@ pub(crate) struct ListView {
 #[utoipa::path(
     get,
     path = "/conversations",
+    operation_id = "list_conversations",
     tag = "conversations",
     params(ListQuery),
     responses(
         (status = 200, description = "a part of the list", body = ListView),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn list(
@@ -94,24 +95,19 @@ pub(crate) async fn list(
     let (text, worker) = (query.text, Some(false));
     let filter = Filter { directory, turn, text, worker, since: None, shelf };
     let after = query.after.as_deref().map(read_cursor).transpose()?;
-    let limit = query.limit.unwrap_or(LIST_ROWS).min(LIST_ROWS_MAX);
+    let limit = how_many(query.limit, LIST_ROWS, LIST_ROWS_MAX)?;
     let list = shared.engine().list(filter, after, limit).await?;
     Ok(Json(ListView {
         conversations: list.rows.iter().map(RowView::from).collect(),
         total: list.total,
-        next: list.next.as_ref().map(write_cursor),
+        next: list.next.as_ref().map(ListCursor::to_string),
         position: list.position.0,
     }))
 }
 
-fn write_cursor(cursor: &ListCursor) -> String {
-    URL_SAFE_NO_PAD.encode(serde_json::to_string(cursor).unwrap_or_default())
-}
-
 fn read_cursor(text: &str) -> Result<ListCursor, Fault> {
-    let bytes = URL_SAFE_NO_PAD.decode(text).ok();
-    let cursor = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    cursor.ok_or_else(|| Fault::bad("the cursor is none of ours; list without after"))
+    let not_ours = |_| Fault::bad("the cursor is none of ours; list without after");
+    text.parse().map_err(not_ours)
 }
 
 /// A conversation to begin.
@@ -119,6 +115,7 @@ fn read_cursor(text: &str) -> Result<ListCursor, Fault> {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct NewConversation {
     /// Its name, chosen by the client: ten small letters and digits. Creating it twice is creating it once.
+    #[schema(pattern = "^[0-9a-z]{10}$")]
     id: Option<String>,
     /// The directory it works in, which has to be open to this server.
     directory: Option<String>,
@@ -137,13 +134,13 @@ pub(crate) struct Begun {
 #[utoipa::path(
     post,
     path = "/conversations",
+    operation_id = "begin_conversation",
     tag = "conversations",
-    request_body = NewConversation,
+    request_body = Option<NewConversation>,
     responses(
         (status = 200, description = "it was begun before, by the same request", body = Begun),
         (status = 201, description = "it is begun", body = Begun),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn create(
@@ -194,7 +191,7 @@ fn creation_name(id: &ConversationId) -> CommandId {
 #[into_params(parameter_in = Query)]
 pub(crate) struct ViewQuery {
     /// Only so many of the newest turns.
-    turns: Option<usize>,
+    turns: Option<u32>,
 }
 
 /// Read a conversation
@@ -203,12 +200,12 @@ pub(crate) struct ViewQuery {
 #[utoipa::path(
     get,
     path = "/conversations/{id}",
+    operation_id = "read_conversation",
     tag = "conversations",
     params(("id" = String, Path, description = "the conversation"), ViewQuery),
     responses(
-        (status = 200, description = "the view", body = Object),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        (status = 200, description = "the view", body = ref("#/components/schemas/View")),
+        ErrorBody,
     )
 )]
 pub(crate) async fn view(
@@ -219,7 +216,7 @@ pub(crate) async fn view(
     let id = shared.known(&id).await?;
     let mut view = shared.engine().view(&id).await?;
     if let Some(most) = query.turns {
-        let gone = view.turns.len().saturating_sub(most);
+        let gone = view.turns.len().saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
         view.turns.drain(..gone);
     }
     Ok(Json(view))
@@ -265,15 +262,11 @@ impl From<ShelfWord> for Shelf {
 #[utoipa::path(
     patch,
     path = "/conversations/{id}",
+    operation_id = "change_conversation",
     tag = "conversations",
     params(("id" = String, Path, description = "the conversation")),
     request_body = Change,
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
+    responses(Receipt)
 )]
 pub(crate) async fn change(
     State(shared): State<Shared>,
@@ -281,7 +274,6 @@ pub(crate) async fn change(
     who: Who,
     JsonBody(change): JsonBody<Change>,
 ) -> Result<Receipt, Fault> {
-    let id = shared.writable(&id).await?;
     let command = match change {
         Change::Title(title) => Command::Rename { title },
         Change::Shelf(shelf) => Command::Shelve { shelf: shelf.into() },
@@ -292,43 +284,43 @@ pub(crate) async fn change(
             }
         }
     };
-    let envelope = envelope(&who, None, command)?;
-    post(&shared, &shared.engine().conversation(&id), envelope).await
+    order(&shared, (&id, &who), None, command).await
 }
 
-/// Where to fork.
+/// A fork to make.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ForkInput {
-    /// Behind this turn; without any place, behind everything.
-    turn: Option<u32>,
-    /// In front of this turn.
-    before_turn: Option<u32>,
-    /// In front of this message.
-    before: Option<String>,
-    /// Behind this message, in front of its answer.
-    behind: Option<String>,
-    /// Behind this entry.
-    entry: Option<u64>,
+    /// Where; behind everything if it is absent.
+    at: Option<ForkPlace>,
     /// The title of the fork; else that of its origin.
     title: Option<String>,
 }
 
-impl ForkInput {
-    fn place(&self) -> Result<ForkAt, Fault> {
-        let message = |name: &String| MessageId::new(name.clone());
-        let places = [
-            self.turn.map(|turn| ForkAt::Turn(TurnId(turn))),
-            self.before_turn.map(|turn| ForkAt::BeforeTurn(TurnId(turn))),
-            self.before.as_ref().map(|name| ForkAt::Before(message(name))),
-            self.behind.as_ref().map(|name| ForkAt::Behind(message(name))),
-            self.entry.map(|entry| ForkAt::Entry(Seq(entry))),
-        ];
-        let mut places = places.into_iter().flatten();
-        match (places.next(), places.next()) {
-            (None, _) => Ok(ForkAt::End),
-            (Some(at), None) => Ok(at),
-            (Some(_), Some(_)) => Err(Fault::bad("a fork has one place; name one")),
+/// Where to fork.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub(crate) enum ForkPlace {
+    /// Behind this turn.
+    Turn(u32),
+    /// In front of this turn.
+    BeforeTurn(u32),
+    /// In front of this message.
+    Before(String),
+    /// Behind this message, in front of its answer.
+    Behind(String),
+    /// Behind this entry.
+    Entry(u64),
+}
+
+impl From<ForkPlace> for ForkAt {
+    fn from(place: ForkPlace) -> Self {
+        match place {
+            ForkPlace::Turn(turn) => Self::Turn(TurnId(turn)),
+            ForkPlace::BeforeTurn(turn) => Self::BeforeTurn(TurnId(turn)),
+            ForkPlace::Before(message) => Self::Before(MessageId::new(message)),
+            ForkPlace::Behind(message) => Self::Behind(MessageId::new(message)),
+            ForkPlace::Entry(entry) => Self::Entry(Seq(entry)),
         }
     }
 }
@@ -339,13 +331,13 @@ impl ForkInput {
 #[utoipa::path(
     post,
     path = "/conversations/{id}/fork",
+    operation_id = "fork_conversation",
     tag = "conversations",
     params(("id" = String, Path, description = "the conversation")),
-    request_body = ForkInput,
+    request_body = Option<ForkInput>,
     responses(
         (status = 201, description = "the fork", body = Begun),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn fork(
@@ -354,7 +346,8 @@ pub(crate) async fn fork(
     JsonBody(input): JsonBody<ForkInput>,
 ) -> Result<Response, Fault> {
     let id = shared.writable(&id).await?;
-    let fork = shared.engine().fork(&id, &input.place()?, input.title).await?;
+    let at = input.at.map_or(ForkAt::End, ForkAt::from);
+    let fork = shared.engine().fork(&id, &at, input.title).await?;
     let begun = Begun { conversation: fork.id().to_string() };
     Ok((StatusCode::CREATED, Json(begun)).into_response())
 }
@@ -363,12 +356,12 @@ pub(crate) async fn fork(
 #[utoipa::path(
     get,
     path = "/conversations/{id}/tokens",
+    operation_id = "count_tokens",
     tag = "conversations",
     params(("id" = String, Path, description = "the conversation")),
     responses(
-        (status = 200, description = "sizes in tokens, estimated", body = Object),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        (status = 200, description = "sizes in tokens, estimated", body = ref("#/components/schemas/Tokens")),
+        ErrorBody,
     )
 )]
 pub(crate) async fn tokens(

@@ -21,6 +21,7 @@ use crate::shared::Shared;
 #[utoipa::path(
     get,
     path = "/events",
+    operation_id = "follow_events",
     tag = "events",
     params(
         ("c" = Option<Vec<String>>, Query, description = "a conversation; may come several times"),
@@ -29,8 +30,7 @@ use crate::shared::Shared;
     ),
     responses(
         (status = 200, description = "events", content_type = "text/event-stream", body = String),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn events(

@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use piton::id::MessageId;
 use piton::{Command, Conversation, ConversationId, NewMessage, OnIncomplete, UserPart};
-use piton_agent::Overrides;
+use piton_agent::{ModelError, Overrides};
 use piton_core::id::Digest;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -20,6 +20,7 @@ use crate::shared::Shared;
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct MessageInput {
     /// The name of the command, chosen by the client: sending it twice is sending it once.
+    #[schema(pattern = "^[A-Za-z0-9_.:-]{1,120}$")]
     pub(crate) id: Option<String>,
     /// What is said.
     pub(crate) text: String,
@@ -40,6 +41,7 @@ pub(crate) struct MessageInput {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileInput {
     /// The digest that the upload gave.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
     pub(crate) blob: String,
     /// Its name.
     pub(crate) name: String,
@@ -125,7 +127,10 @@ pub(crate) async fn parts(
 /// What counts for one command: who answers.
 pub(crate) fn overrides(shared: &Shared, model: Option<&str>) -> Result<Overrides, Fault> {
     let typed = model.map(|typed| shared.parts.agent.parse_model(typed));
-    let model = typed.transpose().map_err(|error| Fault::bad(with_causes(&error)))?;
+    let unknown = |error: ModelError| {
+        Fault::not_found(with_causes(&error)).hint("GET /api/v1/models lists models")
+    };
+    let model = typed.transpose().map_err(unknown)?;
     Ok(Overrides { model, ..Overrides::default() })
 }
 
@@ -137,6 +142,17 @@ pub(crate) fn conversation_name(name: &str) -> Result<ConversationId, Fault> {
         return Err(Fault::bad(message));
     }
     Ok(ConversationId::new(name))
+}
+
+/// How many of something a client gets: as many as it asks for, or the usual number.
+pub(crate) fn how_many(asked: Option<usize>, usual: usize, most: usize) -> Result<usize, Fault> {
+    match asked {
+        None => Ok(usual),
+        Some(asked) if (1..=most).contains(&asked) => Ok(asked),
+        Some(asked) => {
+            Err(Fault::bad(format!("the limit is {asked}; it has to be from 1 to {most}")))
+        }
+    }
 }
 
 /// Letters of a conversation's name.

@@ -51,10 +51,11 @@ pub(crate) struct ProviderRow {
 #[utoipa::path(
     get,
     path = "/models",
+    operation_id = "list_models",
     tag = "settings",
     responses(
         (status = 200, description = "models and providers", body = ModelsView),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn models(State(shared): State<Shared>) -> Json<ModelsView> {
@@ -95,11 +96,11 @@ pub(crate) struct SettingRow {
 #[utoipa::path(
     get,
     path = "/settings",
+    operation_id = "read_settings",
     tag = "settings",
     responses(
         (status = 200, description = "every setting, and where it comes from", body = SettingsView),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the settings cannot be read", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn settings(State(shared): State<Shared>) -> Result<Json<SettingsView>, Fault> {

@@ -17,6 +17,7 @@ use super::receipt::{Receipt, Word, envelope, post};
 use crate::access::Who;
 use crate::body::JsonBody;
 use crate::fault::{ErrorBody, Fault, Kind, with_causes};
+use crate::forms::of_core;
 use crate::shared::Shared;
 
 /// Questions that wait.
@@ -32,7 +33,7 @@ pub(crate) struct Asked {
     /// The conversation that asks: this one, or that of one of its workers. An answer goes there.
     conversation: String,
     /// The question, as in a view.
-    #[schema(value_type = Object)]
+    #[schema(schema_with = of_core::<QuestionView>)]
     question: QuestionView,
 }
 
@@ -40,12 +41,12 @@ pub(crate) struct Asked {
 #[utoipa::path(
     get,
     path = "/conversations/{id}/questions",
+    operation_id = "list_questions",
     tag = "questions",
     params(("id" = String, Path, description = "the conversation")),
     responses(
         (status = 200, description = "open questions", body = Questions),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn list(
@@ -87,31 +88,41 @@ async fn askers(
 
 /// An answer.
 #[derive(Deserialize, ToSchema)]
+#[serde(untagged, expecting = "an answer is either a reply or a secret")]
+pub(crate) enum AnswerInput {
+    /// In words that are recorded.
+    Reply(ReplyInput),
+    /// In words that are not.
+    Secret(SecretInput),
+}
+
+/// An answer that is recorded.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct AnswerInput {
+pub(crate) struct ReplyInput {
     /// The name of the command, chosen by the client: sending it twice is sending it once.
-    #[serde(default)]
+    #[schema(pattern = "^[A-Za-z0-9_.:-]{1,120}$")]
     id: Option<String>,
-    /// What is answered, as `docs/commands.md` describes it: `{"kind":"allow"}`.
-    #[serde(default)]
-    #[schema(value_type = Option<Object>)]
-    reply: Option<Reply>,
-    /// A secret that a tool wants to know, instead of a reply. It is told to the tool, and written nowhere.
-    #[serde(default)]
-    secret: Option<String>,
+    /// What is answered: `{"kind":"allow"}`.
+    #[schema(schema_with = of_core::<Reply>)]
+    reply: Reply,
     /// Whether the answer is kept, and a turn that nobody performs stays as it is.
     #[serde(default)]
     rest: bool,
 }
 
-impl AnswerInput {
-    fn reply(&self) -> Result<Reply, Fault> {
-        match (&self.reply, &self.secret) {
-            (Some(reply), None) => Ok(reply.clone()),
-            (None, Some(secret)) => Ok(Reply::Secret(Secret::new(secret.as_str()))),
-            _ => Err(Fault::bad("an answer is either a reply or a secret")),
-        }
-    }
+/// A secret that a tool wants to know. It is told to the tool, and written nowhere.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SecretInput {
+    /// The name of the command, chosen by the client: sending it twice is sending it once.
+    #[schema(pattern = "^[A-Za-z0-9_.:-]{1,120}$")]
+    id: Option<String>,
+    /// The secret.
+    secret: String,
+    /// Whether the answer is kept, and a turn that nobody performs stays as it is.
+    #[serde(default)]
+    rest: bool,
 }
 
 /// Answer a question
@@ -120,18 +131,14 @@ impl AnswerInput {
 #[utoipa::path(
     post,
     path = "/conversations/{id}/questions/{question}/answer",
+    operation_id = "answer_question",
     tag = "questions",
     params(
         ("id" = String, Path, description = "the conversation that asks"),
         ("question" = String, Path, description = "the question"),
     ),
     request_body = AnswerInput,
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
+    responses(Receipt)
 )]
 pub(crate) async fn answer(
     State(shared): State<Shared>,
@@ -140,9 +147,15 @@ pub(crate) async fn answer(
     JsonBody(input): JsonBody<AnswerInput>,
 ) -> Result<Receipt, Fault> {
     let id = shared.writable(&id).await?;
-    let (inquiry, reply) = (InquiryId::new(question), input.reply()?);
-    let then = if input.rest { AnswerThen::Rest } else { AnswerThen::GoOn };
-    let envelope = envelope(&who, input.id.as_deref(), Command::Answer { inquiry, reply, then })?;
+    let (name, reply, rest) = match input {
+        AnswerInput::Reply(ReplyInput { id, reply, rest }) => (id, reply, rest),
+        AnswerInput::Secret(SecretInput { id, secret, rest }) => {
+            (id, Reply::Secret(Secret::new(secret)), rest)
+        }
+    };
+    let inquiry = InquiryId::new(question);
+    let then = if rest { AnswerThen::Rest } else { AnswerThen::GoOn };
+    let envelope = envelope(&who, name.as_deref(), Command::Answer { inquiry, reply, then })?;
     send(&shared, &id, envelope).await
 }
 

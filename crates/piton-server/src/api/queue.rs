@@ -9,17 +9,18 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::input::{FileInput, parts};
-use super::receipt::{Receipt, envelope, post};
+use super::receipt::{Receipt, envelope, order, post};
 use crate::access::Who;
 use crate::body::JsonBody;
 use crate::fault::{ErrorBody, Fault};
+use crate::forms::of_core_list;
 use crate::shared::Shared;
 
 /// Messages that wait.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Queue {
     /// In the order in which they will run.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(schema_with = of_core_list::<QueuedView>)]
     queue: Vec<QueuedView>,
 }
 
@@ -27,12 +28,12 @@ pub(crate) struct Queue {
 #[utoipa::path(
     get,
     path = "/conversations/{id}/queue",
+    operation_id = "list_queue",
     tag = "queue",
     params(("id" = String, Path, description = "the conversation")),
     responses(
         (status = 200, description = "waiting messages", body = Queue),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn list(
@@ -48,20 +49,30 @@ pub(crate) async fn list(
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub(crate) enum QueueInput {
     /// It says something else.
-    Says {
-        /// The text.
-        text: String,
-        /// The files.
-        #[serde(default)]
-        files: Vec<FileInput>,
-    },
+    Says(SaysInput),
     /// It waits for something else.
     Place(WaitsFor),
     /// It goes right in front of another one that waits.
     Before(String),
     /// It goes behind all others.
-    Last {},
+    Last(Nothing),
 }
+
+/// What a waiting message says.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SaysInput {
+    /// The text.
+    text: String,
+    /// The files.
+    #[serde(default)]
+    files: Vec<FileInput>,
+}
+
+/// An object without fields.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
 
 /// What a message waits for.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
@@ -88,18 +99,14 @@ impl From<WaitsFor> for QueuePlace {
 #[utoipa::path(
     patch,
     path = "/conversations/{id}/queue/{message}",
+    operation_id = "change_waiting_message",
     tag = "queue",
     params(
         ("id" = String, Path, description = "the conversation"),
         ("message" = String, Path, description = "the message"),
     ),
     request_body = QueueInput,
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
+    responses(Receipt)
 )]
 pub(crate) async fn change(
     State(shared): State<Shared>,
@@ -110,12 +117,12 @@ pub(crate) async fn change(
     let id = shared.writable(&id).await?;
     let conversation = shared.engine().conversation(&id);
     let change = match input {
-        QueueInput::Says { text, files } => {
+        QueueInput::Says(SaysInput { text, files }) => {
             QueueChange::Parts { parts: parts(&shared, &conversation, &text, &files).await? }
         }
         QueueInput::Place(place) => QueueChange::Place { place: place.into() },
         QueueInput::Before(before) => QueueChange::Before { before: MessageId::new(before) },
-        QueueInput::Last {} => QueueChange::Last,
+        QueueInput::Last(Nothing {}) => QueueChange::Last,
     };
     let command = Command::Requeue { message: MessageId::new(message), change };
     post(&shared, &conversation, envelope(&who, None, command)?).await
@@ -125,25 +132,19 @@ pub(crate) async fn change(
 #[utoipa::path(
     delete,
     path = "/conversations/{id}/queue/{message}",
+    operation_id = "take_message_back",
     tag = "queue",
     params(
         ("id" = String, Path, description = "the conversation"),
         ("message" = String, Path, description = "the message"),
     ),
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
+    responses(Receipt)
 )]
 pub(crate) async fn take_back(
     State(shared): State<Shared>,
     Path((id, message)): Path<(String, String)>,
     who: Who,
 ) -> Result<Receipt, Fault> {
-    let id = shared.writable(&id).await?;
     let command = Command::Unqueue { message: MessageId::new(message) };
-    let envelope = envelope(&who, None, command)?;
-    post(&shared, &shared.engine().conversation(&id), envelope).await
+    order(&shared, (&id, &who), None, command).await
 }

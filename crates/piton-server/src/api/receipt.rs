@@ -73,6 +73,9 @@ impl IntoResponse for Receipt {
     }
 }
 
+/// How a command may be called, as a pattern.
+pub(crate) const COMMAND_NAME: &str = "^[A-Za-z0-9_.:-]{1,120}$";
+
 /// A command of somebody, under the name that a client gave it, or a new one.
 pub(crate) fn envelope(who: &Who, name: Option<&str>, command: Command) -> Result<Envelope, Fault> {
     let id = match name {
@@ -103,6 +106,18 @@ pub(crate) fn command_name(name: &str) -> Result<CommandId, Fault> {
     Ok(CommandId::new(name))
 }
 
+/// Sends a command of somebody to a conversation that this server may work on.
+pub(crate) async fn order(
+    shared: &Shared,
+    (id, who): (&str, &Who),
+    name: Option<&str>,
+    command: Command,
+) -> Result<Receipt, Fault> {
+    let id = shared.writable(id).await?;
+    let envelope = envelope(who, name, command)?;
+    post(shared, &shared.engine().conversation(&id), envelope).await
+}
+
 /// Sends it. Durable when this returns.
 pub(crate) async fn post(
     shared: &Shared,
@@ -121,9 +136,15 @@ pub(crate) fn vet(shared: &Shared, envelope: &Envelope) -> Result<(), Fault> {
     if let Command::Rebind { workspace } = &envelope.command {
         opened.check(Path::new(workspace))?;
     }
+    if let Command::Configure { change } = &envelope.command {
+        let permissions = change.permissions.iter();
+        for directory in permissions.flat_map(|permissions| &permissions.directories) {
+            opened.check(Path::new(directory))?;
+        }
+    }
     let Some(flags) = &envelope.from.flags else { return Ok(()) };
     let overrides: Overrides = serde_json::from_str(flags)
-        .map_err(|error| Fault::new(Kind::BadInput, format!("the flags are not known: {error}")))?;
+        .map_err(|error| Fault::new(Kind::Refused, format!("the flags are not known: {error}")))?;
     for directory in &overrides.directories {
         opened.check(Path::new(directory))?;
     }

@@ -88,11 +88,12 @@ impl From<&Kept> for CommandRow {
 #[utoipa::path(
     get,
     path = "/running",
+    operation_id = "list_running",
     tag = "running",
     params(RunningQuery),
     responses(
         (status = 200, description = "commands of all conversations", body = Running),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn list(
@@ -132,6 +133,7 @@ pub(crate) struct Output {
 #[utoipa::path(
     get,
     path = "/running/{conversation}/{call}/output",
+    operation_id = "read_output",
     tag = "running",
     params(
         ("conversation" = String, Path, description = "the conversation"),
@@ -140,7 +142,7 @@ pub(crate) struct Output {
     ),
     responses(
         (status = 200, description = "a part of the output", body = Output),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn output(
@@ -164,6 +166,7 @@ pub(crate) async fn output(
 #[utoipa::path(
     post,
     path = "/running/{conversation}/{call}/stop",
+    operation_id = "stop_running",
     tag = "running",
     params(
         ("conversation" = String, Path, description = "the conversation"),
@@ -171,8 +174,7 @@ pub(crate) async fn output(
     ),
     responses(
         (status = 200, description = "how it ended", body = CommandRow),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "it cannot be stopped", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn stop(

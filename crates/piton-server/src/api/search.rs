@@ -7,6 +7,7 @@ use piton::search::{Hit, Pattern, Query as Wanted};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::input::how_many;
 use crate::fault::{ErrorBody, Fault};
 use crate::limits::HITS_MAX;
 use crate::shared::Shared;
@@ -16,7 +17,8 @@ use crate::shared::Shared;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SearchQuery {
-    /// The text.
+    /// The text, on one line.
+    #[param(pattern = "^[^\\r\\n]+$")]
     q: String,
     /// Whether it is a regular expression.
     #[serde(default)]
@@ -24,12 +26,13 @@ pub(crate) struct SearchQuery {
     /// Only in this conversation.
     conversation: Option<String>,
     /// How many hits at most.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
 }
 
 /// What was found.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Found {
+pub(crate) struct Hits {
     /// The hits: the conversation with the newest one first.
     hits: Vec<HitRow>,
     /// Whether there are more.
@@ -67,26 +70,29 @@ impl From<Hit> for HitRow {
 #[utoipa::path(
     get,
     path = "/search",
+    operation_id = "search",
     tag = "search",
     params(SearchQuery),
     responses(
-        (status = 200, description = "lines that match", body = Found),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        (status = 200, description = "lines that match", body = Hits),
+        ErrorBody,
     )
 )]
 pub(crate) async fn find(
     State(shared): State<Shared>,
     Query(query): Query<SearchQuery>,
-) -> Result<Json<Found>, Fault> {
+) -> Result<Json<Hits>, Fault> {
+    if query.q.is_empty() || query.q.contains(['\r', '\n']) {
+        return Err(Fault::bad("there is nothing to look for; give one line of text as q"));
+    }
     let make = if query.regex { Pattern::regex } else { Pattern::exactly };
     let pattern = make(&query.q).map_err(|error| Fault::bad(error.to_string()))?;
     let wanted = Wanted {
         conversation: query.conversation.map(ConversationId::new),
-        hits_max: query.limit.unwrap_or(HITS_MAX).min(HITS_MAX),
+        hits_max: how_many(query.limit, HITS_MAX, HITS_MAX)?,
         ..Wanted::new(pattern)
     };
     let found = shared.search().await?.find(&wanted).await?;
     let hits = found.hits.into_iter().map(HitRow::from).collect();
-    Ok(Json(Found { hits, more: found.more }))
+    Ok(Json(Hits { hits, more: found.more }))
 }

@@ -7,15 +7,16 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use piton::id::MessageId;
 use piton::view::{ItemView, MessageView, Next, TurnView};
-use piton::{Command, Conversation, Ending, View};
+use piton::{Command, Conversation, Ending, Envelope, View};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::input::{MessageInput, overrides};
-use super::receipt::{Receipt, envelope, post, vet, with_overrides};
+use super::receipt::{Receipt, envelope, order, post, vet, with_overrides};
 use crate::access::Who;
 use crate::body::JsonBody;
-use crate::fault::{ErrorBody, Fault};
+use crate::fault::{ErrorBody, Fault, Kind};
+use crate::forms::of_core;
 use crate::shared::Shared;
 
 /// The messages of a conversation.
@@ -31,7 +32,7 @@ pub(crate) struct MessageRow {
     /// The turn.
     turn: u32,
     /// The message, as in a view.
-    #[schema(value_type = Object)]
+    #[schema(schema_with = of_core::<MessageView>)]
     message: MessageView,
     /// The text of the newest answer in its turn, if it is the last message of it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,12 +43,12 @@ pub(crate) struct MessageRow {
 #[utoipa::path(
     get,
     path = "/conversations/{id}/messages",
+    operation_id = "list_messages",
     tag = "turns",
     params(("id" = String, Path, description = "the conversation")),
     responses(
         (status = 200, description = "all messages that count, in order", body = Messages),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        ErrorBody,
     )
 )]
 pub(crate) async fn messages(
@@ -79,15 +80,11 @@ fn rows(turn: &TurnView) -> Vec<MessageRow> {
 #[utoipa::path(
     post,
     path = "/conversations/{id}/messages",
+    operation_id = "send_message",
     tag = "turns",
     params(("id" = String, Path, description = "the conversation")),
     request_body = MessageInput,
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
+    responses(Receipt)
 )]
 pub(crate) async fn say(
     State(shared): State<Shared>,
@@ -95,12 +92,22 @@ pub(crate) async fn say(
     who: Who,
     JsonBody(input): JsonBody<MessageInput>,
 ) -> Result<Receipt, Fault> {
-    let id = shared.writable(&id).await?;
+    let (conversation, envelope) = said(&shared, (&id, &who), &input).await?;
+    post(&shared, &conversation, envelope).await
+}
+
+/// The conversation that is spoken to, and what is said to it.
+async fn said(
+    shared: &Shared,
+    (id, who): (&str, &Who),
+    input: &MessageInput,
+) -> Result<(Conversation, Envelope), Fault> {
+    let id = shared.writable(id).await?;
     let conversation = shared.engine().conversation(&id);
-    let command = input.command(&shared, &conversation).await?;
-    let envelope = envelope(&who, input.id.as_deref(), command)?;
-    let overrides = overrides(&shared, input.model.as_deref())?;
-    post(&shared, &conversation, with_overrides(envelope, &overrides)).await
+    let command = input.command(shared, &conversation).await?;
+    let envelope = envelope(who, input.id.as_deref(), command)?;
+    let overrides = overrides(shared, input.model.as_deref())?;
+    Ok((conversation, with_overrides(envelope, &overrides)))
 }
 
 /// What came of a prompt.
@@ -109,8 +116,9 @@ pub(crate) struct Prompted {
     /// What became of the command.
     #[serde(flatten)]
     receipt: Receipt,
-    /// How the turn stands.
-    ending: EndingWord,
+    /// How the turn stands; absent if nobody waited for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ending: Option<EndingWord>,
     /// The text of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<String>,
@@ -122,14 +130,14 @@ pub(crate) struct Prompted {
 #[utoipa::path(
     post,
     path = "/conversations/{id}/prompt",
+    operation_id = "prompt",
     tag = "turns",
     params(("id" = String, Path, description = "the conversation")),
     request_body = MessageInput,
     responses(
         (status = 200, description = "taken; with wait: the turn rests", body = Prompted),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
+        (status = 202, description = "left for the process that works on the conversation", body = Prompted),
+        ErrorBody,
     )
 )]
 pub(crate) async fn prompt(
@@ -138,11 +146,7 @@ pub(crate) async fn prompt(
     who: Who,
     JsonBody(input): JsonBody<MessageInput>,
 ) -> Result<Response, Fault> {
-    let id = shared.writable(&id).await?;
-    let conversation = shared.engine().conversation(&id);
-    let command = input.command(&shared, &conversation).await?;
-    let envelope = envelope(&who, input.id.as_deref(), command)?;
-    let envelope = with_overrides(envelope, &overrides(&shared, input.model.as_deref())?);
+    let (conversation, envelope) = said(&shared, (&id, &who), &input).await?;
     if !input.wait {
         return Ok(post(&shared, &conversation, envelope).await?.into_response());
     }
@@ -151,9 +155,9 @@ pub(crate) async fn prompt(
     let receipt = Receipt::of(work.accepted().clone())?;
     shared.counts.commands.fetch_add(1, Ordering::Relaxed);
     let rested = work.rest().await?;
-    let view = shared.engine().view(&id).await?;
+    let view = shared.engine().view(conversation.id()).await?;
     let answer = view.shown().next_back().and_then(TurnView::answer);
-    let prompted = Prompted { receipt, ending: EndingWord::from(&rested.ending), answer };
+    let prompted = Prompted { receipt, ending: Some(EndingWord::from(&rested.ending)), answer };
     Ok(Json(prompted).into_response())
 }
 
@@ -188,117 +192,62 @@ impl From<&Ending> for EndingWord {
     }
 }
 
+/// What can be done with the open turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verb {
+    /// It goes on. Without an open turn, waiting messages begin.
+    Continue,
+    /// It is broken off, and can be continued.
+    Interrupt,
+    /// It is closed, and what is there is kept.
+    Stop,
+    /// It is closed, and hidden.
+    Discard,
+}
+
+impl From<Verb> for Command {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Continue => Self::Resume,
+            Verb::Interrupt => Self::Interrupt,
+            Verb::Stop => Self::Stop,
+            Verb::Discard => Self::Discard,
+        }
+    }
+}
+
 /// A command without anything beside its name.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Plain {
     /// The name of the command, chosen by the client: sending it twice is sending it once.
+    #[schema(pattern = "^[A-Za-z0-9_.:-]{1,120}$")]
     id: Option<String>,
 }
 
-async fn plain(
-    shared: &Shared,
-    (id, who): (&str, &Who),
-    input: &Plain,
-    command: Command,
-) -> Result<Receipt, Fault> {
-    let id = shared.writable(id).await?;
-    let envelope = envelope(who, input.id.as_deref(), command)?;
-    post(shared, &shared.engine().conversation(&id), envelope).await
-}
-
-/// Go on with the open turn
-///
-/// Without one, waiting messages begin.
+/// Continue, interrupt, stop or discard the open turn
 #[utoipa::path(
     post,
-    path = "/conversations/{id}/continue",
+    path = "/conversations/{id}/{verb}",
+    operation_id = "act_on_turn",
     tag = "turns",
-    params(("id" = String, Path, description = "the conversation")),
-    request_body = Plain,
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
+    params(
+        ("id" = String, Path, description = "the conversation"),
+        ("verb" = inline(Verb), Path, description = "what becomes of the turn"),
+    ),
+    request_body = Option<Plain>,
+    responses(Receipt)
 )]
-pub(crate) async fn go_on(
+pub(crate) async fn act(
     State(shared): State<Shared>,
-    Path(id): Path<String>,
+    Path((id, verb)): Path<(String, String)>,
     who: Who,
     JsonBody(input): JsonBody<Plain>,
 ) -> Result<Receipt, Fault> {
-    plain(&shared, (&id, &who), &input, Command::Resume).await
-}
-
-/// Close the open turn and keep what is there
-#[utoipa::path(
-    post,
-    path = "/conversations/{id}/stop",
-    tag = "turns",
-    params(("id" = String, Path, description = "the conversation")),
-    request_body = Plain,
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
-)]
-pub(crate) async fn stop(
-    State(shared): State<Shared>,
-    Path(id): Path<String>,
-    who: Who,
-    JsonBody(input): JsonBody<Plain>,
-) -> Result<Receipt, Fault> {
-    plain(&shared, (&id, &who), &input, Command::Stop).await
-}
-
-/// Break the running turn off; it can be continued
-#[utoipa::path(
-    post,
-    path = "/conversations/{id}/interrupt",
-    tag = "turns",
-    params(("id" = String, Path, description = "the conversation")),
-    request_body = Plain,
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
-)]
-pub(crate) async fn interrupt(
-    State(shared): State<Shared>,
-    Path(id): Path<String>,
-    who: Who,
-    JsonBody(input): JsonBody<Plain>,
-) -> Result<Receipt, Fault> {
-    plain(&shared, (&id, &who), &input, Command::Interrupt).await
-}
-
-/// Close the open turn and hide it
-#[utoipa::path(
-    post,
-    path = "/conversations/{id}/discard",
-    tag = "turns",
-    params(("id" = String, Path, description = "the conversation")),
-    request_body = Plain,
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
-)]
-pub(crate) async fn discard(
-    State(shared): State<Shared>,
-    Path(id): Path<String>,
-    who: Who,
-    JsonBody(input): JsonBody<Plain>,
-) -> Result<Receipt, Fault> {
-    plain(&shared, (&id, &who), &input, Command::Discard).await
+    let verb: Verb = serde_json::from_value(verb.into())
+        .map_err(|_| Fault::new(Kind::UnknownPath, "there is nothing under this path"))?;
+    order(&shared, (&id, &who), input.id.as_deref(), verb.into()).await
 }
 
 /// What is tried again.
@@ -306,6 +255,7 @@ pub(crate) async fn discard(
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RetryInput {
     /// The name of the command, chosen by the client: sending it twice is sending it once.
+    #[schema(pattern = "^[A-Za-z0-9_.:-]{1,120}$")]
     id: Option<String>,
     /// The message; else the newest one.
     message: Option<String>,
@@ -319,15 +269,11 @@ pub(crate) struct RetryInput {
 #[utoipa::path(
     post,
     path = "/conversations/{id}/retry",
+    operation_id = "retry_message",
     tag = "turns",
     params(("id" = String, Path, description = "the conversation")),
-    request_body = RetryInput,
-    responses(
-        (status = 200, description = "taken", body = Receipt),
-        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
-        (status = "4XX", description = "nothing was done", body = ErrorBody),
-        (status = "5XX", description = "the store failed", body = ErrorBody),
-    )
+    request_body = Option<RetryInput>,
+    responses(Receipt)
 )]
 pub(crate) async fn retry(
     State(shared): State<Shared>,
@@ -355,5 +301,5 @@ async fn newest(shared: &Shared, conversation: &Conversation) -> Result<MessageI
             return Ok(message);
         }
     }
-    Err(Fault::not_found("no message can be tried again"))
+    Err(Fault::new(Kind::Refused, "no message can be tried again"))
 }

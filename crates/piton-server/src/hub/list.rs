@@ -13,6 +13,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use utoipa::ToSchema;
 
+use crate::forms::of_core;
 use crate::limits::{ACTIVITY_EVERY, LIST_EVERY, LIST_ROWS, LIST_ROWS_MAX, RING_FRAMES_MAX};
 
 /// A conversation in a list.
@@ -27,7 +28,7 @@ pub(crate) struct RowView {
     /// How it stands, in one word.
     pub(crate) state: RowState,
     /// What its open turn waits for, as in a view.
-    #[schema(value_type = Object)]
+    #[schema(schema_with = of_core::<Status>)]
     pub(crate) status: Status,
     /// How many turns it has.
     pub(crate) turns: u32,
@@ -39,7 +40,7 @@ pub(crate) struct RowView {
     /// When a turn last began or ended, in milliseconds since 1970.
     pub(crate) touched: u64,
     /// Where it is kept: `listed`, `archived` or `removed`.
-    #[schema(value_type = String)]
+    #[schema(schema_with = of_core::<Shelf>)]
     pub(crate) shelf: Shelf,
     /// The conversation that it works for, if it is a worker's.
     #[serde(skip_serializing_if = "Option::is_none")]

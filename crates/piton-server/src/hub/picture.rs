@@ -6,9 +6,11 @@ use piton::view::Refused;
 use piton::{ConversationId, Live, View, ViewChange};
 use piton_page::Model;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::list::RowView;
 use crate::cursor::Cursor;
+use crate::forms::of_core;
 
 /// A picture of a conversation that moves. What it makes of a change is sent to every reader.
 pub(crate) trait Picture: Send + 'static {
@@ -58,26 +60,43 @@ pub(crate) struct Json {
     view: View,
 }
 
-#[derive(Serialize)]
-struct Whole<'a> {
+/// The data of `snapshot`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SnapshotEvent<'a> {
+    /// The conversation.
+    #[schema(value_type = String)]
     conversation: &'a ConversationId,
+    /// All of it. Replaces what the client has.
+    #[schema(schema_with = of_core::<View>)]
     view: &'a View,
 }
 
-#[derive(Serialize)]
-struct Changed<'a> {
+/// The data of `change`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChangeEvent<'a> {
+    /// The conversation.
+    #[schema(value_type = String)]
     conversation: &'a ConversationId,
+    /// How its view moves with one entry.
+    #[schema(schema_with = of_core::<ViewChange>)]
     change: &'a ViewChange,
 }
 
-#[derive(Serialize)]
-struct Lively<'a> {
+/// The data of `live`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LiveEvent<'a> {
+    /// The conversation.
+    #[schema(value_type = String)]
     conversation: &'a ConversationId,
+    /// What no entry holds yet, whole each time.
+    #[schema(schema_with = of_core::<Live>)]
     live: &'a Live,
 }
 
-#[derive(Serialize)]
-struct Rows<'a> {
+/// The data of `list`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ListEvent<'a> {
+    /// Conversations of the list as they are now.
     rows: &'a [RowView],
 }
 
@@ -96,23 +115,23 @@ impl Picture for Json {
 
     fn change(&mut self, change: &ViewChange) -> Result<Arc<str>, Refused> {
         self.view.apply(change)?;
-        Ok(text(&Changed { conversation: &self.conversation, change }))
+        Ok(text(&ChangeEvent { conversation: &self.conversation, change }))
     }
 
     fn live(&mut self, live: &Live) -> Option<Arc<str>> {
-        Some(text(&Lively { conversation: &self.conversation, live }))
+        Some(text(&LiveEvent { conversation: &self.conversation, live }))
     }
 
     fn whole(&self) -> Arc<str> {
-        text(&Whole { conversation: &self.conversation, view: &self.view })
+        text(&SnapshotEvent { conversation: &self.conversation, view: &self.view })
     }
 
     fn alone(conversation: &ConversationId, change: &ViewChange) -> Option<Arc<str>> {
-        Some(text(&Changed { conversation, change }))
+        Some(text(&ChangeEvent { conversation, change }))
     }
 
     fn rows(rows: &[RowView]) -> Arc<str> {
-        text(&Rows { rows })
+        text(&ListEvent { rows })
     }
 }
 

@@ -130,7 +130,7 @@ async fn a_retry_with_another_model_is_one_operation() {
     let before = stage.view(&id).await;
     let other = json!({ "model": "none/such" });
     let refused = stage.refused("POST", &format!("{path}/retry"), other).await;
-    assert_eq!(refused, (400, "bad_input".into()));
+    assert_eq!(refused, (404, "not_found".into()));
     assert_eq!(stage.view(&id).await, before);
     let retry = json!({ "id": "r1", "message": "m1", "model": "demo" });
     let receipt = stage.post(&format!("{path}/retry"), retry.clone()).await;

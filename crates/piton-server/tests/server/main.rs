@@ -12,4 +12,6 @@ mod events;
 mod kills;
 mod openapi;
 mod page;
+mod refused;
+mod secrets;
 mod tls;

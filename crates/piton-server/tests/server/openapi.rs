@@ -1,10 +1,13 @@
 //! The description of the interface, held against what it really answers.
 
+use std::collections::BTreeSet;
+
 use axum::body::Body;
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, told};
 
+const SLOW: &str = r#"{"steps":[{"say":"slowly said","chunk":1,"chunk_ms":1000}]}"#;
 const TALK: &str = r#"{"steps":[{"say":"one"},{"say":"two"}]}"#;
 
 async fn description(stage: &Stage) -> Value {
@@ -42,6 +45,7 @@ async fn every_described_path_answers_as_it_is_described() {
                     .replace("{conversation}", known)
                     .replace("{question}", "q")
                     .replace("{message}", "m")
+                    .replace("{verb}", "continue")
                     .replace("{call}", "1.1.0")
                     .replace("{blob}", "0");
                 let query = if path.ends_with("/search") { "?q=go" } else { "" };
@@ -65,6 +69,104 @@ async fn every_described_path_answers_as_it_is_described() {
     assert!(50 <= asked, "{asked}");
 }
 
+/// What a description refers to.
+fn references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get("$ref").and_then(Value::as_str).map(ToOwned::to_owned));
+            fields.values().for_each(|field| references(field, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_are_given_once_and_every_reference_leads_somewhere() {
+    let stage = Stage::new(TALK);
+    let api = description(&stage).await;
+    let methods = api["paths"].as_object().unwrap().values().flat_map(|it| it.as_object().unwrap());
+    let mut names: Vec<_> = methods.map(|(_, it)| it["operationId"].as_str().unwrap()).collect();
+    let given = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), given, "{names:?}");
+    let mut found = Vec::new();
+    references(&api, &mut found);
+    assert!(100 < found.len(), "{}", found.len());
+    for reference in found {
+        let place = reference.strip_prefix('#').unwrap();
+        assert!(api.pointer(place).is_some(), "{reference} leads nowhere");
+    }
+    // One of this crate and one of the core under the same name would be one schema for two things.
+    let schemas = &api["components"]["schemas"];
+    assert!(schemas["Found"]["properties"]["path"].is_object(), "{}", schemas["Found"]);
+    assert!(schemas["Hits"]["properties"]["hits"].is_object());
+}
+
+/// A schema of the description, by its name.
+fn named(api: &Value, name: &str) -> jsonschema::Validator {
+    let schema = format!("#/components/schemas/{name}");
+    let schema = json!({ "$ref": schema, "components": api["components"] });
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn views_and_events_are_as_they_are_described() {
+    let stage = Stage::new(SLOW);
+    let api = description(&stage).await;
+    let id = stage.begin().await;
+    let mut listener = stage.listen(&format!("c={id}&list=1"), None).await;
+    stage.post(&format!("/conversations/{id}/messages"), json!({ "text": "go" })).await;
+    let mut seen = BTreeSet::new();
+    while seen.len() < 4 {
+        let event = listener.next().await.unwrap();
+        let form = match event.name.as_str() {
+            "snapshot" => "SnapshotEvent",
+            "change" => "ChangeEvent",
+            "live" => "LiveEvent",
+            "list" => "ListEvent",
+            "bye" => break,
+            other => {
+                // A stream that only beats has told everything.
+                assert_ne!(other, "beat", "only {seen:?}");
+                continue;
+            }
+        };
+        let check = named(&api, form);
+        let wrong: Vec<_> = check.iter_errors(&event.data).map(|it| it.to_string()).collect();
+        assert!(wrong.is_empty(), "{form}: {wrong:?} {}", event.data);
+        seen.insert(form);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_are_described_as_they_are_read() {
+    let stage = Stage::new(TALK);
+    let api = description(&stage).await;
+    let check = named(&api, "Envelope");
+    let sent = |command: Value| json!({ "v": 1, "id": "c1", "command": command });
+    for command in [
+        json!({ "kind": "resume" }),
+        json!({ "kind": "rename", "title": "t" }),
+        json!({ "kind": "say", "parts": [{ "part": "Text", "text": "hi" }], "on_incomplete": "ask" }),
+        json!({ "kind": "requeue", "message": "m", "change": "last" }),
+        json!({ "kind": "answer", "inquiry": "q", "reply": { "kind": "allow" } }),
+        json!({ "kind": "answer", "inquiry": "q", "reply": { "kind": "text", "value": "so" } }),
+    ] {
+        assert!(check.is_valid(&sent(command.clone())), "{command}");
+        let text = sent(command.clone()).to_string();
+        let read = piton::Envelope::from_text(&text).unwrap();
+        assert!(matches!(read, piton_core::command::Opened::Command(_)), "{command}");
+    }
+    for odd in [json!({}), json!({ "kind": "levitate" }), json!({ "kind": "rename" })] {
+        assert!(!check.is_valid(&sent(odd.clone())), "{odd}");
+    }
+    let mut unnamed = sent(json!({ "kind": "resume" }));
+    unnamed["id"] = "a/b".into();
+    assert!(!check.is_valid(&unnamed));
+}
+
 #[tokio::test(start_paused = true)]
 async fn answers_that_are_taken_are_as_they_are_described() {
     let stage = Stage::new(TALK);
@@ -74,7 +176,7 @@ async fn answers_that_are_taken_are_as_they_are_described() {
     for (path, body) in [
         ("messages", json!({ "text": "go", "wait": false })),
         ("prompt", json!({ "text": "later", "place": "next", "wait": true })),
-        ("fork", json!({ "turn": 1 })),
+        ("fork", json!({ "at": { "turn": 1 } })),
     ] {
         let (status, body) = stage.ask("POST", &format!("/conversations/{id}/{path}"), body).await;
         assert!(status.is_success(), "{path}: {body}");

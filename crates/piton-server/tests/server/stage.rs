@@ -24,6 +24,7 @@ pub(crate) const HOST: &str = "localhost:4000";
 
 pub(crate) struct Stage {
     pub(crate) dir: TempDir,
+    variables: Vec<(&'static str, &'static str)>,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) engine: Engine,
     pub(crate) server: Server,
@@ -33,28 +34,39 @@ pub(crate) struct Stage {
 impl Stage {
     /// A server whose model follows a script.
     pub(crate) fn new(script: &str) -> Self {
+        Self::with(script, "", &[])
+    }
+
+    /// The same with settings, and variables of its environment.
+    pub(crate) fn with(
+        script: &str,
+        settings: &str,
+        variables: &[(&'static str, &'static str)],
+    ) -> Self {
         let dir = TempDir::new().unwrap();
         for name in ["work", "home", "closed"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
         fs::write(dir.path().join("script.json"), script).unwrap();
+        fs::write(dir.path().join("home/piton.toml"), settings).unwrap();
         let tokens = Tokens::of(&dir.path().join("home"));
         let token = tokens.add("test", Bearer::Program, Timestamp(0)).unwrap();
         let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
-        let (engine, server) = start(&dir, &journal);
-        Self { dir, journal, engine, server, token }
+        let variables = variables.to_vec();
+        let (engine, server) = start(&dir, &journal, &variables);
+        Self { dir, variables, journal, engine, server, token }
     }
 
     /// The server dies in the middle of everything, and another one starts over the same store.
     pub(crate) async fn crash(&mut self) {
         self.engine.shutdown(Duration::ZERO).await;
         self.server.stop();
-        (self.engine, self.server) = start(&self.dir, &self.journal);
+        (self.engine, self.server) = start(&self.dir, &self.journal, &self.variables);
     }
 
     /// Another process over the same store.
     pub(crate) fn another(&self) -> (Engine, Server) {
-        start(&self.dir, &self.journal)
+        start(&self.dir, &self.journal, &self.variables)
     }
 
     /// Another process over the same store, seen in another way.
@@ -171,10 +183,15 @@ impl Stage {
     }
 }
 
-fn start(dir: &TempDir, journal: &Arc<dyn Journal>) -> (Engine, Server) {
+fn start(
+    dir: &TempDir,
+    journal: &Arc<dyn Journal>,
+    more: &[(&'static str, &'static str)],
+) -> (Engine, Server) {
     let (home, work) = (dir.path().join("home"), dir.path().join("work"));
     let script = format!("script:{}", dir.path().join("script.json").display());
     let variables = [("PITON_HOME", home.to_str().unwrap()), ("PITON_MODEL", script.as_str())];
+    let variables = variables.into_iter().chain(more.iter().copied());
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
     let settings = Settings::resolve(Environment::new(work.clone(), variables)).unwrap();
     let agent = Arc::new(Agent::load(settings).unwrap());

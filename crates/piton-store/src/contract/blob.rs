@@ -25,6 +25,26 @@ pub async fn a_blob_reads_back_and_is_kept_once(store: Store) {
     }
 }
 
+pub async fn a_blob_that_comes_in_pieces_is_the_same_blob(store: Store) {
+    for pieces in [&[&b"ab"[..], b"", b"c"][..], &[], &[&[7; 40_000], &[7; 60_000]]] {
+        let mut draft = store.begin_blob().await.unwrap();
+        for piece in pieces {
+            draft.add(piece).await.unwrap();
+        }
+        let kept = draft.keep().await.unwrap();
+        let content = pieces.concat();
+        assert_eq!(kept.bytes, content.len() as u64);
+        assert_eq!(store.blob(&kept.digest).await.unwrap(), content);
+        assert_eq!(store.put_blob(&content).await.unwrap(), kept);
+    }
+    let mut dropped = store.begin_blob().await.unwrap();
+    dropped.add(b"never whole").await.unwrap();
+    drop(dropped);
+    let named = crate::blob::digest(b"never whole");
+    let read = store.blob(&named).await;
+    assert!(matches!(read, Err(StoreError::UnknownBlob(_))), "{read:?}");
+}
+
 pub async fn an_unknown_blob_is_an_error(store: Store) {
     for name in [&"0".repeat(64), "", "../../piton.db", "ab"] {
         let read = store.blob(&Digest::new(name)).await;
@@ -34,5 +54,9 @@ pub async fn an_unknown_blob_is_an_error(store: Store) {
 
 pub async fn a_blob_larger_than_the_limit_is_refused(store: Store) {
     let refused = store.put_blob(&vec![0; BLOB_BYTES_MAX + 1]).await;
+    assert!(matches!(refused, Err(StoreError::BlobSize { .. })), "{refused:?}");
+    let mut draft = store.begin_blob().await.unwrap();
+    draft.add(&vec![0; BLOB_BYTES_MAX]).await.unwrap();
+    let refused = draft.add(b"0").await;
     assert!(matches!(refused, Err(StoreError::BlobSize { .. })), "{refused:?}");
 }
