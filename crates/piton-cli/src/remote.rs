@@ -6,7 +6,7 @@ mod stream;
 use std::time::Duration;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::{Command, Envelope, Reply};
+use piton::{Command, Envelope};
 use piton_core::id::{CommandId, ConversationId};
 use piton_core::view::Status;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, header};
@@ -21,7 +21,7 @@ use crate::report::ServerFault;
 /// Longest wait for an answer that is not a stream.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
 /// How long a command is sent again and again to a server that is away.
-const AWAY_WAIT: Duration = Duration::from_secs(60);
+const AWAY_WAIT: Duration = Duration::from_mins(1);
 /// Pause before a command is sent again; it doubles each time.
 const PAUSE_MIN: Duration = Duration::from_millis(200);
 /// Longest such pause.
@@ -136,9 +136,9 @@ impl Remote {
         let name = CommandId::from_chance(SystemChance.next());
         if let Command::Answer { inquiry, reply, .. } = &command {
             let path = ["conversations", id.as_str(), "questions", inquiry.as_str(), "answer"];
-            let body = match reply {
-                Reply::Secret(secret) => json!({ "id": name, "secret": secret.reveal() }),
-                reply => json!({ "id": name, "reply": reply }),
+            let body = match reply.secret() {
+                Some(secret) => json!({ "id": name, "secret": secret.reveal() }),
+                None => json!({ "id": name, "reply": reply }),
             };
             return self.post(&path, &body).await;
         }

@@ -86,9 +86,7 @@ impl Visit<'_> {
         stage.conversation = Some(id.clone());
         let engine = engine_to_write(journal, self.settings)?;
         loop {
-            let listed = engine.journal().status(&id).await?;
-            let holder = listed.and_then(|listed| listed.holder).map(|holder| holder.pid);
-            let Some(pid) = holder else {
+            let Some(pid) = source::holder(&engine, &id).await? else {
                 if stage.terminal.is_some() {
                     return Ok(Next::Chat(id));
                 }

@@ -14,7 +14,7 @@ pub(crate) struct Attach {
     /// The conversation at the server whose address is given
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// A file with the token for the server; else PITON_TOKEN has it
+    /// A file with the token for the server; else the variable `PITON_TOKEN` has it
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// One JSON object per line, as piton query --json prints them, until the turn is over

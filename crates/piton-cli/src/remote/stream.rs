@@ -140,10 +140,11 @@ impl Reader {
     async fn read_worker(mut self) {
         let begun = Instant::now();
         loop {
-            match self.read(false).await {
-                fault if fault.is_passing() => {}
-                ServerFault::UnknownConversation { .. } if begun.elapsed() < WORKER_WAIT => {}
-                _ => return,
+            let fault = self.read(false).await;
+            let is_unknown = matches!(fault, ServerFault::UnknownConversation { .. });
+            let may_begin = is_unknown && begun.elapsed() < WORKER_WAIT;
+            if !fault.is_passing() && !may_begin {
+                return;
             }
             self.rest().await;
         }

@@ -182,7 +182,6 @@ impl ServerFault {
                 "an address is http://HOST:PORT, or http://HOST:PORT/c/ID for one conversation"
                     .into(),
             ],
-            Self::TokenFile { .. } => vec![TOKEN.into()],
             Self::Away { .. } => vec![
                 "where it should run: piton serve status says whether it does, and where".into(),
             ],
@@ -192,7 +191,9 @@ impl ServerFault {
             ],
             Self::NotPiton { .. } => vec!["piton serve prints the address of a server".into()],
             Self::Newer { .. } => vec!["bring this piton up to date".into()],
-            Self::NoToken { .. } | Self::WrongToken { .. } => vec![TOKEN.into()],
+            Self::TokenFile { .. } | Self::NoToken { .. } | Self::WrongToken { .. } => {
+                vec![TOKEN.into()]
+            }
             Self::UnknownConversation { at, .. } => {
                 vec![format!("piton attach {at} lists its conversations")]
             }

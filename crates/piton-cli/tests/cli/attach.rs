@@ -103,6 +103,10 @@ fn a_turn_of_a_server_is_stopped_and_tried_again_with_another_model() {
     let mut person = attach(&world, &serving, &id);
     person.types("begin\r").sees("Nev").types("/model x\r").sees("/model is for a chat");
     person.types("/stop\r").sees("/continue goes on with it");
+    // A script hears of the turn what the query would have told that performed it.
+    let seen = run(&world, &[&format!("http://{}", serving.address)], &[]);
+    assert_eq!(seen.code, 130, "{}", seen.stderr);
+    assert!(seen.stderr.contains("[interrupted]"), "{}", seen.stderr);
     person.types("/retry demo\r").sees("[demo");
     person.types("/stop\r").sees("No turn is open.");
     person.types("/help\r").sees("leave; nothing is stopped").types("/quit\r");

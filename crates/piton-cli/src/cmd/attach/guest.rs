@@ -135,7 +135,7 @@ impl Guest {
         };
         guest.open = guest.watch.view().head.open;
         for worker in guest.watch.workers() {
-            guest.source.join(&worker).await?;
+            guest.source.join(&worker)?;
         }
         guest.tell_standing(stage);
         Ok(guest)
@@ -159,13 +159,13 @@ impl Guest {
             tokio::select! {
                 biased;
                 _ = stage.signals.next() => return Ok(Left::Quit),
-                heard = self.source.next() => self.hear(heard?, stage).await?,
+                heard = self.source.next() => self.hear(heard?, stage)?,
                 typed = beside::typed(&mut stage.terminal) => {
                     stage.output.heard();
                     if self.take_in(typed, stage).is_break() {
                         return Ok(Left::Quit);
                     }
-                    self.catch_up(stage).await?;
+                    self.catch_up(stage)?;
                 }
                 settled = answered(&mut self.watch.answering) => {
                     self.watch.settle(settled, stage.output);
@@ -243,9 +243,9 @@ impl Guest {
     }
 
     /// Takes in what came.
-    async fn hear(&mut self, heard: Heard, stage: &mut Stage<'_>) -> Result<(), Fault> {
+    fn hear(&mut self, heard: Heard, stage: &mut Stage<'_>) -> Result<(), Fault> {
         match heard {
-            Heard::Told(told) => self.show(told, stage).await?,
+            Heard::Told(told) => self.show(told, stage)?,
             Heard::Gone(why) => {
                 self.is_connected = false;
                 self.driven = Err(Instant::now());
@@ -261,7 +261,7 @@ impl Guest {
     }
 
     /// Shows news.
-    async fn show(&mut self, told: Told, stage: &mut Stage<'_>) -> Result<(), Fault> {
+    fn show(&mut self, told: Told, stage: &mut Stage<'_>) -> Result<(), Fault> {
         match told {
             (None, News::Snapshot(view)) => {
                 // The same as before, after a break; or more than a server tells one by one.
@@ -277,14 +277,14 @@ impl Guest {
                 self.watch.take((worker, news), &mut stage.terminal, stage.output);
             }
         }
-        self.join_workers().await?;
+        self.join_workers()?;
         self.tell_standing(stage);
         Ok(())
     }
 
-    async fn join_workers(&mut self) -> Result<(), Fault> {
+    fn join_workers(&mut self) -> Result<(), Fault> {
         for worker in self.watch.workers_begun() {
-            self.source.join(&worker).await?;
+            self.source.join(&worker)?;
         }
         Ok(())
     }
@@ -298,9 +298,9 @@ impl Guest {
     }
 
     /// What came while a question was on the screen.
-    async fn catch_up(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
+    fn catch_up(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
         self.watch.show_backlog(stage.output);
-        self.join_workers().await?;
+        self.join_workers()?;
         if !self.watch.is_asking() {
             self.tell_standing(stage);
         }
@@ -346,7 +346,7 @@ impl Guest {
             if !held {
                 // What it wrote before it left is shown first.
                 while let Some(heard) = self.source.next_now().await? {
-                    self.hear(heard, stage).await?;
+                    self.hear(heard, stage)?;
                 }
                 let left = if stage.terminal.is_some() { Left::Free } else { Left::Rests };
                 return Ok(self.sending.is_none().then_some(left));
@@ -372,7 +372,7 @@ impl Guest {
             return Ok(());
         }
         while let Some(heard) = self.source.next_now().await? {
-            self.hear(heard, stage).await?;
+            self.hear(heard, stage)?;
         }
         if self.watch.may_ask() {
             self.watch.ask(&mut stage.terminal, stage.output);

@@ -11,7 +11,7 @@ use crate::remote::{self, Remote, Stream};
 use crate::report::Fault;
 
 /// How long a server that is gone is looked for where nobody sits.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where news come from.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Source {
     }
 
     /// Follows a worker as well.
-    pub(super) async fn join(&mut self, worker: &ConversationId) -> Result<(), Fault> {
+    pub(super) fn join(&mut self, worker: &ConversationId) -> Result<(), Fault> {
         match self {
             Self::Here { feed, .. } => feed.join_new(worker)?,
             Self::There(stream) => stream.join(worker),
@@ -71,16 +71,21 @@ impl Source {
         Ok(())
     }
 
-    /// Whether somebody works on a conversation of this home; none, where a server says so itself.
+    /// Whether another process works on a conversation of this home; none, where a server says so itself.
     pub(super) async fn is_held(&self, id: &ConversationId) -> Result<Option<bool>, Fault> {
         match self {
-            Self::Here { engine, .. } => {
-                let listed = engine.journal().status(id).await?;
-                Ok(Some(listed.is_some_and(|listed| listed.holder.is_some())))
-            }
+            Self::Here { engine, .. } => Ok(Some(holder(engine, id).await?.is_some())),
             Self::There(_) => Ok(None),
         }
     }
+}
+
+/// The process that works on a conversation. This one does not: it only writes down, for a moment, what it left
+/// for a process that is gone.
+pub(super) async fn holder(engine: &Engine, id: &ConversationId) -> Result<Option<u32>, Fault> {
+    let listed = engine.journal().status(id).await?;
+    let pid = listed.and_then(|listed| listed.holder).map(|holder| holder.pid);
+    Ok(pid.filter(|pid| *pid != std::process::id()))
 }
 
 fn of_stream(heard: remote::Heard, own: &ConversationId) -> Result<Heard, Fault> {

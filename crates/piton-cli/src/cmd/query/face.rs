@@ -90,6 +90,11 @@ impl Face {
         self.answered = Some(BTreeSet::new());
     }
 
+    /// Whether it shows what another process performs.
+    pub(super) fn looks_on(&self) -> bool {
+        self.answered.is_some()
+    }
+
     /// A question is being answered here.
     pub(super) fn know_answered(&mut self, asked: &InquiryId) {
         if let Some(answered) = &mut self.answered {

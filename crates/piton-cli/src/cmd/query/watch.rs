@@ -3,21 +3,22 @@
 mod answering;
 mod editing;
 mod paging;
+mod settled;
 mod together;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::future::{Future, pending};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::time::Instant;
 
 use piton::clock::{Clock as _, SystemClock};
 use piton::{Command, News};
 use piton_core::id::{ConversationId, InquiryId, MessageId, Timestamp};
-use piton_core::view::{InquiryKind, ItemView, Patch, QuestionView, TurnView, View, ViewChange};
+use piton_core::view::{InquiryKind, QuestionView, TurnView, View, ViewChange};
 
+use self::settled::{Answering, closes};
+pub(in crate::cmd) use self::settled::{Settled, answered};
 use self::together::{Together, Understood};
 use super::face::Face;
 use super::feed::Told;
@@ -29,31 +30,9 @@ use crate::render::answer::Pace;
 use crate::render::moves::{self, Move};
 use crate::render::rule::told_all;
 use crate::render::running::Waiting;
-use crate::report::{Fault, Report};
+use crate::report::Report;
 use crate::signals::Push;
 use crate::terminal::{Echo, Terminal, Typed};
-
-/// What became of an answer, once that is known.
-type Answering = Option<Pin<Box<dyn Future<Output = Settled>>>>;
-
-/// What became of an answer.
-#[derive(Debug)]
-pub(in crate::cmd) enum Settled {
-    /// It counts, or another one does that a rule gave.
-    Known,
-    /// Somebody else was faster.
-    Late,
-    /// It did not arrive; these questions are still open.
-    Failed(Vec<InquiryId>, Box<Fault>),
-}
-
-/// Waits until the driver has taken in the answer that is on its way.
-pub(in crate::cmd) async fn answered(answering: &mut Answering) -> Settled {
-    match answering {
-        Some(answering) => answering.await,
-        None => pending().await,
-    }
-}
 
 /// Watches a turn for a person.
 pub(in crate::cmd) struct Watch {
@@ -65,8 +44,6 @@ pub(in crate::cmd) struct Watch {
     /// Where commands go.
     link: Link,
     conversation: ConversationId,
-    /// Whether another process performs the turn, which goes on when this one leaves.
-    is_guest: bool,
     /// Questions, the one that is being asked first.
     prompts: VecDeque<Prompt>,
     asking: bool,
@@ -127,7 +104,6 @@ impl Watch {
             begun: Vec::new(),
             link,
             conversation,
-            is_guest: false,
             prompts: VecDeque::new(),
             asking: false,
             pager: None,
@@ -160,7 +136,7 @@ impl Watch {
         if form == Form::Text {
             face.recount(output);
         }
-        let mut watch = Self { is_guest: true, ..Self::new(face, link, conversation, rules) };
+        let mut watch = Self::new(face, link, conversation, rules);
         watch.find_questions();
         watch
     }
@@ -470,7 +446,8 @@ impl Watch {
     ) -> ControlFlow<()> {
         let understood = self.understand(line, output);
         if understood == Understood::Leave {
-            if self.is_guest {
+            if self.face.looks_on() {
+                // Somebody else performs the turn, and it goes on.
                 return ControlFlow::Break(());
             }
             self.stop(terminal);
@@ -577,7 +554,9 @@ impl Watch {
             Settled::Late => output.talk("That question was settled in the meantime."),
             Settled::Failed(questions, fault) => {
                 Report::from(&*fault).tell(output);
-                questions.iter().for_each(|asked| self.face.forget_answered(asked));
+                for asked in &questions {
+                    self.face.forget_answered(asked);
+                }
             }
         }
         self.find_questions();
@@ -590,29 +569,4 @@ fn is_own_permission(prompt: &Prompt) -> bool {
 
 fn is_about(prompt: &Prompt, worker: Option<&ConversationId>, asked: &InquiryId) -> bool {
     prompt.worker.as_ref() == worker && prompt.asked.id == *asked
-}
-
-/// Whether news say that a question is settled.
-fn closes((worker, news): &Told, prompt: &Prompt) -> bool {
-    let News::Change(change) = news else { return false };
-    if *worker != prompt.worker {
-        return false;
-    }
-    let mut calls = change.patches.iter().flat_map(|patch| match patch {
-        Patch::Call { call, .. } => std::slice::from_ref(&**call),
-        Patch::Item { item, .. } => match &**item {
-            ItemView::Step(step) => step.calls.as_slice(),
-            ItemView::Message(_) | _ => &[],
-        },
-        Patch::Head { .. }
-        | Patch::Queue { .. }
-        | Patch::Undos { .. }
-        | Patch::Covered { .. }
-        | Patch::Supersede { .. }
-        | Patch::Turn { .. }
-        | Patch::TurnHead { .. }
-        | Patch::Append { .. }
-        | _ => &[],
-    });
-    calls.any(|call| call.questions.iter().any(|it| it.id == prompt.asked.id && !it.open))
 }
