@@ -115,15 +115,17 @@ const ops = {
 function take(batch) {
   for (const [op, ...rest] of batch) ops[op]?.(...rest);
 }
-// In the order in which they came; before the next picture, or at once where nobody looks.
-const queue = [];
-function soon(batch) {
-  queue.push(batch);
+// In the order in which they came; before the next picture, or at once where nobody looks. While the page
+// reads itself again they wait: what is read then is newer than what is shown now.
+const queue = []; // { batch, at: the entry, none if it is live or of the list }
+function soon(batch, at) {
+  queue.push({ batch, at });
   if (document.hidden) flush();
   else if (queue.length === 1) requestAnimationFrame(flush);
 }
 function flush() {
-  for (const batch of queue.splice(0)) apply(batch);
+  if (reading) return;
+  for (const { batch } of queue.splice(0)) apply(batch);
 }
 function apply(batch) {
   const box = scroller();
@@ -144,6 +146,7 @@ const SILENT_MS = Number(root.dataset.silenceMs) || 25_000; // the server says h
 const HIDDEN_MS = 60_000;
 const BAR_MS = 2_000;
 const PROBE_MS = 5_000;
+const READ_MS = 15_000;
 const BACKOFF_MS = [500, 15_000];
 let source = null;
 let cursor = [Number(main()?.dataset.cursor ?? 0), Number(root.dataset.list || 0)];
@@ -181,7 +184,7 @@ function durable(event, which) {
   const at = Number(event.lastEventId.split(".")[which]);
   if (!(at > cursor[which])) return; // seen already
   cursor[which] = at;
-  soon(JSON.parse(event.data));
+  soon(JSON.parse(event.data), which === 0 ? at : undefined);
 }
 function moveTo(id) {
   const [c, l] = id.split(".").map(Number);
@@ -235,12 +238,13 @@ async function readAgain() {
   if (reading || !conversation()) return;
   reading = true;
   try {
-    const answer = await fetch(`/c/${encodeURIComponent(conversation())}/main`, { headers: { Piton: "module" } });
-    if (!answer.ok) return;
+    const answer = await fetch(`/c/${encodeURIComponent(conversation())}/main`, { headers: { Piton: "module" }, signal: AbortSignal.timeout(READ_MS) });
+    if (!answer.ok) throw new Error("not read");
     const fresh = parse(await answer.text()).querySelector("#main");
     const at = Number(fresh?.dataset.cursor ?? 0);
     if (!fresh || at < cursor[0]) return;
     cursor[0] = at;
+    queue.splice(0, queue.length, ...queue.filter((it) => it.at === undefined || it.at > at));
     const box = scroller();
     const held = anchor(box);
     keepChoices(main(), fresh);
@@ -254,7 +258,13 @@ async function readAgain() {
     if (composer && byId("composer")) byId("composer").dataset.is = composer.dataset.is;
     keep(box, held);
     note();
-  } finally { reading = false; }
+  } catch {
+    cursor[0] = 0; // what was missed is asked for again
+    lost();
+  } finally {
+    reading = false;
+    flush();
+  }
 }
 
 setInterval(() => { if (!document.hidden && source && Date.now() - heard > SILENT_MS) { lost(); } }, SILENT_MS / 5);

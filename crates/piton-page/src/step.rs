@@ -124,13 +124,14 @@ fn coming(scene: &Scene<'_>, turn: &TurnView, step: &StepView, memo: &mut Memo) 
     let said = Coming { durable: kept_text, now: text, is_open, is_new_try };
     let (blocks, tail) = markdown::coming(&id, &said, &mut memo.text);
     let is_cut = !is_open && !text.is_empty();
+    let length = live.filter(|_| is_open).map(|_| text.len());
     let tail_html = html! {
-        div.tail id={ (id) "-l" } {
+        // A page that was just read knows how long its text is, so that an older frame takes nothing back.
+        div.tail id={ (id) "-l" } data-len=[length] {
             (maud::PreEscaped(tail))
             @if is_cut { p.cut { "the answer broke off here; kept" } }
         }
     };
-    let length = live.filter(|_| is_open).map(|_| text.len());
     let tail = Part::Leaf(Leaf { id: format!("{id}-l"), html: tail_html.into_string(), length });
     let shown = !text.is_empty();
     vec![

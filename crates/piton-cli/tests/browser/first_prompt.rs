@@ -22,6 +22,8 @@ async fn a_first_prompt_streams_its_answer_and_never_shrinks() {
         new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true });";
     tab.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": look })).await;
     tab.begin(&server, "Say something").await;
+    // A page that is read before the turn has begun says done as well.
+    tab.until("document.querySelector('#s1-1-t')?.textContent.includes('comes last.')").await;
     tab.stands("done").await;
     let lengths = tab.js("lengths.filter((it, at) => it !== lengths[at - 1])").await;
     let lengths: Vec<u64> = serde_json::from_value(lengths).unwrap();
