@@ -113,7 +113,7 @@ fn run(home: &Path, part: &str, count: u32) -> Outcome<Vec<f64>> {
 
 /// The process with idle conversations. Each has had a turn, and has a face that attends.
 pub(crate) fn idle_only(home: &Path, count: u32) -> Outcome<()> {
-    let engine = engine(home, 1, WIDTH)?;
+    let engine = engine(home, &script(1), WIDTH)?;
     runtime()?.block_on(async {
         let first = begin(&engine, 0..WIDTH).await?;
         quiet(&engine).await;
@@ -132,7 +132,7 @@ pub(crate) fn idle_only(home: &Path, count: u32) -> Outcome<()> {
 /// The process with many turns.
 #[expect(clippy::exit, reason = "the process ends without giving its leases back")]
 pub(crate) fn turns_only(home: &Path, count: u32) -> Outcome<()> {
-    let engine = engine(home, STEPS, count)?;
+    let engine = engine(home, &script(STEPS), count)?;
     runtime()?.block_on(async {
         let first = begin(&engine, 0..1).await?;
         quiet(&engine).await;
@@ -180,13 +180,18 @@ async fn quiet(engine: &Engine) {
     }
 }
 
-fn engine(home: &Path, steps: usize, turns_max: u32) -> Outcome<Engine> {
-    let (journal, _) = SqliteJournal::open(home)?;
+/// Steps with a call, and an answer behind them.
+fn script(steps: usize) -> String {
     let mut list = vec![r#"{"calls":[{"tool":"look"}]}"#; steps - 1];
     list.push(r#"{"say":"done"}"#);
     let tool = r#"{"name":"look","effect":"read_only","output":"nothing to be seen"}"#;
-    let script = format!(r#"{{"steps":[{}],"tools":[{tool}]}}"#, list.join(","));
-    let script = Script::parse(&script)?;
+    format!(r#"{{"steps":[{}],"tools":[{tool}]}}"#, list.join(","))
+}
+
+/// An engine whose model follows a script.
+pub(crate) fn engine(home: &Path, script: &str, turns_max: u32) -> Outcome<Engine> {
+    let (journal, _) = SqliteJournal::open(home)?;
+    let script = Script::parse(script)?;
     let tools = script.tools();
     let models = Arc::new(OneModel(Arc::new(ScriptedModel::new(script))));
     let mut builder = Engine::builder(Arc::new(journal), models);
@@ -198,7 +203,7 @@ fn engine(home: &Path, steps: usize, turns_max: u32) -> Outcome<Engine> {
 }
 
 /// A line of this process's status, in KB.
-fn memory(name: &str) -> Outcome<f64> {
+pub(crate) fn memory(name: &str) -> Outcome<f64> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line")?;
     Ok(line.split_whitespace().next().ok_or("an empty line")?.parse()?)

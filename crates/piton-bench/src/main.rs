@@ -14,6 +14,7 @@ mod listing;
 mod long;
 mod measure;
 mod report;
+mod serving;
 mod sleepers;
 mod start;
 mod steps;
@@ -34,6 +35,7 @@ fn main() -> Outcome<()> {
                 return supervised::commands_only(dir.as_ref(), count.parse()?);
             }
             following::FOLLOW_ONLY => return following::follow_only(dir.as_ref(), count.parse()?),
+            serving::BARE_ONLY => return serving::bare_only(dir.as_ref(), count.parse()?),
             crowd::IDLE_ONLY => return crowd::idle_only(dir.as_ref(), count.parse()?),
             crowd::TURNS_ONLY => return crowd::turns_only(dir.as_ref(), count.parse()?),
             _ => {}
@@ -70,7 +72,7 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 19] = [
+const MEASURES: [(&str, Measure); 20] = [
     ("append", appends::one),
     ("group", appends::many),
     ("at-once", crowd::turns),
@@ -88,6 +90,7 @@ const MEASURES: [(&str, Measure); 19] = [
     ("find", finding::all),
     ("long", long::commands),
     ("follow", following::both),
+    ("serve", serving::all),
     // Deletes 10,000 files. On ext4 without a journal, files are slow to create for a minute behind
     // that, so what creates files is measured before.
     ("idle", crowd::idle),

@@ -47,7 +47,15 @@ const RULES: &[Rule] = &[
     free("piton", &["piton-core", "piton-store", "piton-tools", "piton-wire"]),
     free(
         "piton-bench",
-        &["piton", "piton-core", "piton-sim", "piton-store", "piton-tools", "piton-wire"],
+        &[
+            "piton",
+            "piton-core",
+            "piton-proof",
+            "piton-sim",
+            "piton-store",
+            "piton-tools",
+            "piton-wire",
+        ],
     ),
     free("piton-faults", &["piton-core", "piton-tools"]),
     free("piton-sim", &["piton", "piton-core", "piton-tools", "piton-wire"]),
