@@ -209,7 +209,7 @@ function watch() {
 // A reader at the end of a long page does not need its beginning: it can be asked for again.
 const ITEMS_MAX = 400;
 function prune(box) {
-  const turns = [...box.querySelectorAll(".turn")];
+  const turns = [...box.querySelectorAll(".log > .turn")]; // those of workers are within
   let items = box.querySelectorAll(".at").length;
   const last = turns.pop();
   while (items > ITEMS_MAX && turns.length) {
@@ -385,6 +385,7 @@ async function readAgain() {
     if (composer && byId("composer")) byId("composer").dataset.is = composer.dataset.is;
     keep(box, held);
     note();
+    if (byId("log").querySelector("[data-worker]")) connect(); // what workers did comes with a new stream
   } finally { reading = false; }
 }
 
@@ -453,7 +454,12 @@ async function post(form, button, data) {
   button?.setAttribute("aria-busy", "true");
   form.querySelector(".refused")?.remove();
   const problem = await deliver(button?.getAttribute("formaction") ?? form.getAttribute("action"), data);
-  if (problem === null) { setTimeout(free, WAIT_MS); return true; }
+  if (problem === null) {
+    const fold = form.closest("details");
+    if (fold) load(fold); // a preview is read again: what was pressed has changed it
+    setTimeout(free, WAIT_MS);
+    return true;
+  }
   free();
   refuse(form, problem);
   return false;

@@ -33,6 +33,7 @@ mod limits;
 mod models;
 mod resume;
 mod serve;
+mod titles;
 
 use axum::routing::get;
 use axum::{Json, Router};

@@ -8,6 +8,7 @@ mod documents;
 mod form;
 mod forms;
 mod queue;
+mod undo;
 
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -32,6 +33,8 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/c/{id}/main", get(documents::main))
         .route("/c/{id}/earlier", get(documents::earlier))
         .route("/c/{id}/call/{call}", get(documents::call))
+        .route("/c/{id}/undo/{call}", get(undo::preview).post(undo::undo))
+        .route("/c/{id}/back/{turn}", get(undo::back_preview).post(undo::back))
         .route("/page/stream", get(stream))
         .route("/assets/{name}", get(asset))
         .route("/c/{id}/say", post(forms::say))

@@ -17,6 +17,7 @@ use crate::access::Who;
 use crate::body::JsonBody;
 use crate::fault::{ErrorBody, Fault};
 use crate::shared::Shared;
+use crate::titles;
 
 /// The messages of a conversation.
 #[derive(Debug, Serialize, ToSchema)]
@@ -150,6 +151,7 @@ pub(crate) async fn prompt(
     let work = conversation.start(envelope).await?;
     let receipt = Receipt::of(work.accepted().clone())?;
     shared.counts.commands.fetch_add(1, Ordering::Relaxed);
+    titles::ask_beside(&shared, &id);
     let rested = work.rest().await?;
     let view = shared.engine().view(&id).await?;
     let answer = view.shown().next_back().and_then(TurnView::answer);

@@ -1,11 +1,11 @@
 //! The list of conversations, watched once for all who read it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use piton::list::{Activity, Row};
-use piton::store::{ListPosition, StoreError, Wants};
-use piton::view::Status;
+use piton::store::{Filter, ListPosition, StoreError, TurnIs, Wants};
+use piton::view::{BreakReason, Status};
 use piton::{ConversationId, Engine, Shelf, Stage};
 use serde::Serialize;
 use tokio::sync::watch;
@@ -30,6 +30,13 @@ pub(crate) struct RowView {
     pub(crate) status: Status,
     /// How many turns it has.
     pub(crate) turns: u32,
+    /// Why its open turn broke, in a word, if it did: `api_error`, `interrupted`, `limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) broke: Option<BreakReason>,
+    /// The worker that asks a person for it, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) asking_worker: Option<String>,
     /// How many messages wait for a turn of their own.
     pub(crate) waiting: u32,
     /// When the next try of its turn is due, in milliseconds since 1970, if it waits for that.
@@ -60,6 +67,8 @@ pub(crate) enum RowState {
     Asking,
     /// Its turn is not over, and nobody works on it.
     Interrupted,
+    /// Its turn was given up: the model gave no answer, or none that can be used.
+    Failed,
     /// No turn is open.
     Done,
 }
@@ -71,10 +80,12 @@ impl From<&Row> for RowView {
             Activity::Elsewhere(_) => true,
             Activity::Nobody | _ => false,
         };
+        let failed = matches!(row.broke, Some(BreakReason::ApiError | BreakReason::EmptyAnswer));
         let state = match (&row.status, works) {
             (Status::Idle, _) => RowState::Done,
             (Status::WaitingForInput { .. }, _) => RowState::Asking,
             (_, true) => RowState::Running,
+            (_, false) if failed => RowState::Failed,
             (_, false) => RowState::Interrupted,
         };
         let elsewhere = match &row.activity {
@@ -92,6 +103,8 @@ impl From<&Row> for RowView {
             state,
             status: row.status.clone(),
             turns: row.turns,
+            broke: row.broke,
+            asking_worker: None,
             waiting: row.waiting,
             next_try,
             touched: row.touched.0,
@@ -100,6 +113,50 @@ impl From<&Row> for RowView {
             end: row.end.0,
             elsewhere,
         }
+    }
+}
+
+/// The workers that ask a person, by the conversation that they work for.
+#[derive(Debug, Default)]
+pub(crate) struct Askers(BTreeMap<ConversationId, BTreeSet<ConversationId>>);
+
+impl Askers {
+    /// Those that ask now.
+    pub(crate) async fn now(engine: &Engine) -> Result<Self, StoreError> {
+        let turn = Some(TurnIs::Asking);
+        let filter = Filter { turn, worker: Some(true), ..Filter::default() };
+        let mut askers = Self::default();
+        for row in engine.list(filter, None, LIST_ROWS).await?.rows {
+            askers.note(&row);
+        }
+        Ok(askers)
+    }
+
+    /// Takes in how a worker stands; the conversation that looks different by that.
+    fn note(&mut self, row: &Row) -> Option<ConversationId> {
+        row.conversation.as_worker()?;
+        let root = row.conversation.root();
+        let asks = matches!(row.status, Status::WaitingForInput { .. });
+        let workers = self.0.entry(root.clone()).or_default();
+        let has_changed = if asks {
+            workers.insert(row.conversation.clone())
+        } else {
+            workers.remove(&row.conversation)
+        };
+        if workers.is_empty() {
+            self.0.remove(&root);
+        }
+        has_changed.then_some(root)
+    }
+
+    /// A conversation as lists show it: a worker that asks, asks for it.
+    pub(crate) fn view(&self, row: &Row) -> RowView {
+        let mut view = RowView::from(row);
+        let worker = self.0.get(&row.conversation).and_then(BTreeSet::first);
+        if let Some(worker) = worker.filter(|_| view.state != RowState::Done) {
+            (view.state, view.asking_worker) = (RowState::Asking, Some(worker.to_string()));
+        }
+        view
     }
 }
 
@@ -212,11 +269,12 @@ impl State {
 /// Watches the list. Who works on a conversation can change without an entry, so those that somebody
 /// worked on are looked at again from time to time.
 async fn run(engine: &Engine, render: Render, state: &State) -> Result<(), StoreError> {
-    let list = engine.list(piton::store::Filter::default(), None, LIST_ROWS).await?;
+    let list = engine.list(Filter::default(), None, LIST_ROWS).await?;
     let mut position = list.position;
+    let mut askers = Askers::now(engine).await?;
     let mut busy: BTreeMap<ConversationId, RowView> = BTreeMap::new();
     for row in &list.rows {
-        note(&mut busy, row);
+        note(&mut busy, &askers, row);
     }
     state.lock().begun = true;
     state.moved.send_replace(());
@@ -225,14 +283,21 @@ async fn run(engine: &Engine, render: Render, state: &State) -> Result<(), Store
         if let Ok(changes) = tokio::time::timeout(ACTIVITY_EVERY, changing).await {
             let changes = changes?;
             position = changes.position;
-            let shown: Vec<_> = changes.rows.iter().map(|row| note(&mut busy, row)).collect();
+            let asked_for: BTreeSet<_> =
+                changes.rows.iter().filter_map(|row| askers.note(row)).collect();
+            let mut rows = changes.rows;
+            for id in asked_for {
+                rows.retain(|row| row.conversation != id);
+                rows.extend(engine.row(&id).await?);
+            }
+            let shown: Vec<_> = rows.iter().map(|row| note(&mut busy, &askers, row)).collect();
             state.push(position, render(&shown));
             continue;
         }
         let mut shown = Vec::new();
         for (id, before) in busy.clone() {
             let Some(row) = engine.row(&id).await? else { continue };
-            let now = note(&mut busy, &row);
+            let now = note(&mut busy, &askers, &row);
             shown.extend((now != before).then_some(now));
         }
         if !shown.is_empty() {
@@ -242,8 +307,8 @@ async fn run(engine: &Engine, render: Render, state: &State) -> Result<(), Store
 }
 
 /// Remembers a row that somebody works on.
-fn note(busy: &mut BTreeMap<ConversationId, RowView>, row: &Row) -> RowView {
-    let view = RowView::from(row);
+fn note(busy: &mut BTreeMap<ConversationId, RowView>, askers: &Askers, row: &Row) -> RowView {
+    let view = askers.view(row);
     if row.activity == Activity::Nobody {
         busy.remove(&row.conversation);
     } else {

@@ -9,3 +9,6 @@ mod events;
 mod kills;
 mod openapi;
 mod page;
+mod titles;
+mod undo;
+mod workers;

@@ -28,11 +28,18 @@ pub(crate) struct Stage {
     pub(crate) engine: Engine,
     pub(crate) server: Server,
     pub(crate) token: String,
+    /// Beside those of every test.
+    variables: Vec<(String, String)>,
 }
 
 impl Stage {
     /// A server whose model follows a script.
     pub(crate) fn new(script: &str) -> Self {
+        Self::with(script, Vec::new())
+    }
+
+    /// The same in another environment.
+    pub(crate) fn with(script: &str, variables: Vec<(String, String)>) -> Self {
         let dir = TempDir::new().unwrap();
         for name in ["work", "home", "closed"] {
             fs::create_dir(dir.path().join(name)).unwrap();
@@ -41,20 +48,20 @@ impl Stage {
         let tokens = Tokens::of(&dir.path().join("home"));
         let token = tokens.add("test", Bearer::Program, Timestamp(0)).unwrap();
         let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
-        let (engine, server) = start(&dir, &journal);
-        Self { dir, journal, engine, server, token }
+        let (engine, server) = start(&dir, &journal, &variables);
+        Self { dir, journal, engine, server, token, variables }
     }
 
     /// The server dies in the middle of everything, and another one starts over the same store.
     pub(crate) async fn crash(&mut self) {
         self.engine.shutdown(Duration::ZERO).await;
         self.server.stop();
-        (self.engine, self.server) = start(&self.dir, &self.journal);
+        (self.engine, self.server) = start(&self.dir, &self.journal, &self.variables);
     }
 
     /// Another process over the same store.
     pub(crate) fn another(&self) -> (Engine, Server) {
-        start(&self.dir, &self.journal)
+        start(&self.dir, &self.journal, &self.variables)
     }
 
     pub(crate) fn tokens(&self) -> Tokens {
@@ -161,10 +168,12 @@ impl Stage {
     }
 }
 
-fn start(dir: &TempDir, journal: &Arc<dyn Journal>) -> (Engine, Server) {
+fn start(dir: &TempDir, journal: &Arc<dyn Journal>, more: &[(String, String)]) -> (Engine, Server) {
     let (home, work) = (dir.path().join("home"), dir.path().join("work"));
     let script = format!("script:{}", dir.path().join("script.json").display());
     let variables = [("PITON_HOME", home.to_str().unwrap()), ("PITON_MODEL", script.as_str())];
+    let more = more.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let variables = variables.into_iter().chain(more);
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
     let settings = Settings::resolve(Environment::new(work.clone(), variables)).unwrap();
     let agent = Arc::new(Agent::load(settings).unwrap());
