@@ -2,10 +2,12 @@
 
 use piton_core::event::ModelRef;
 use piton_core::summary::shorten;
+use piton_core::view::{ItemView, TurnEnd, View, said};
 
 use crate::agent::Agent;
 use crate::models;
 use crate::one_shot::{OneShot, OneShotError};
+use crate::overrides::Overrides;
 use crate::titles::Titles;
 
 /// What the model is told.
@@ -38,15 +40,23 @@ impl Agent {
         wanted && models::is_real(model)
     }
 
-    /// Asks a model for the title of a conversation that began like this. Without tools, without its history,
-    /// and without a trace.
-    pub async fn title_for(
-        &self,
-        model: ModelRef,
-        said: &str,
-        answered: &str,
-    ) -> Result<Option<String>, OneShotError> {
-        let [said, answered] = [said, answered].map(|text| shorten(text, SHOWN_LETTERS_MAX));
+    /// Whether a title is to be found for a conversation: its first turn is complete, it began by itself,
+    /// and a model is asked.
+    pub fn wants_title(&self, view: &View, reader: Reader) -> bool {
+        let head = &view.head;
+        let is_first = view.turns.len() == 1
+            && view.turns.last().is_some_and(|turn| turn.head.end == Some(TurnEnd::Completed));
+        let is_own = head.origin.is_none() && head.imported.is_none() && head.parent.is_none();
+        let asks = head.model.as_ref().is_some_and(|model| self.asks_for_title(model, reader));
+        is_first && is_own && asks
+    }
+
+    /// Asks a model for the title of a conversation. Without tools, without its history, and without a trace.
+    /// No title, if no turn is complete or the model says nothing.
+    pub async fn suggested_title(&self, view: &View) -> Result<Option<String>, OneShotError> {
+        let Some((said, answered)) = beginning(view) else { return Ok(None) };
+        let model = self.model(&Overrides::default(), view.head.model.as_ref())?;
+        let [said, answered] = [said, answered].map(|text| shorten(&text, SHOWN_LETTERS_MAX));
         let text = format!(
             "<conversation>\n<person>\n{said}\n</person>\n<assistant>\n{answered}\n</assistant>\n\
              </conversation>\n\nThe title:"
@@ -54,6 +64,16 @@ impl Agent {
         let asked = OneShot { model, system: SYSTEM, text, tokens_max: TOKENS_MAX };
         self.one_shot(asked).await.map(|answer| title_in(&answer))
     }
+}
+
+/// What was said first, and what was answered.
+fn beginning(view: &View) -> Option<(String, String)> {
+    let turn = view.shown().find(|turn| turn.head.end == Some(TurnEnd::Completed))?;
+    let first = turn.items.iter().find_map(|item| match item {
+        ItemView::Message(message) => Some(said(&message.parts)),
+        ItemView::Step(_) | _ => None,
+    })?;
+    Some((first, turn.answer().unwrap_or_default()))
 }
 
 /// What is a title in an answer: its first line, without marks around it.

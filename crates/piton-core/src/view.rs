@@ -41,7 +41,7 @@ pub use crate::event::{
     About, BlobRef, BreakReason, Choice, Diff, EffectClass, Effort, FailureClass, FilePreview,
     FinishReason, ForkOrigin, Found, ImportPiece, ImportRemark, ImportSource, InquiryAnswer,
     InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode, PermissionRule,
-    Preview, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome, Usage, Wants,
+    Preview, Price, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome, Usage, Wants,
 };
 pub use crate::permit::{Part, Width};
 pub use crate::state::ModelUsage;

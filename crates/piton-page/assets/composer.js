@@ -3,7 +3,7 @@
 import { rest, saved, sentDraft } from "./draft.js";
 import { byId, conversation, root, say, size } from "./page.js";
 import { toEnd } from "./scroll.js";
-import { isYoung } from "./stream.js";
+import { isYoung, load } from "./stream.js";
 
 // ---- forms: sent without leaving the page; what is refused is said beside the button
 
@@ -34,7 +34,12 @@ export async function post(form, button, data) {
   button?.setAttribute("aria-busy", "true");
   form.querySelector(".refused")?.remove();
   const problem = await deliver(button?.getAttribute("formaction") ?? form.getAttribute("action"), data);
-  if (problem === null) { setTimeout(free, WAIT_MS); return true; }
+  if (problem === null) {
+    const fold = form.closest("details");
+    if (fold) load(fold); // a preview is read again: what was pressed has changed it
+    setTimeout(free, WAIT_MS);
+    return true;
+  }
   free();
   refuse(form, problem);
   return false;

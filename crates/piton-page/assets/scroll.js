@@ -46,7 +46,7 @@ export function watch() {
 // A reader at the end of a long page does not need its beginning: it can be asked for again.
 const ITEMS_MAX = 400;
 export function prune(box) {
-  const turns = [...box.querySelectorAll(".turn")];
+  const turns = [...box.querySelectorAll(".log > .turn")]; // those of workers are within
   let items = box.querySelectorAll(".at").length;
   const last = turns.pop();
   while (items > ITEMS_MAX && turns.length) {

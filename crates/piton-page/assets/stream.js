@@ -258,6 +258,7 @@ async function readAgain() {
     if (composer && byId("composer")) byId("composer").dataset.is = composer.dataset.is;
     keep(box, held);
     note();
+    if (byId("log").querySelector("[data-worker]")) connect(); // what workers did comes with a new stream
   } catch {
     cursor[0] = 0; // what was missed is asked for again
     lost();

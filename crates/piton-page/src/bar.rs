@@ -1,7 +1,8 @@
 //! The head of a conversation: its title, where it stands, how full its window is.
 
 use maud::{Markup, html};
-use piton_core::view::{Head, TurnEnd, View};
+use piton_core::money::dollars;
+use piton_core::view::{CallState, CallView, Head, TurnEnd, TurnView, View};
 
 use crate::icon::{icon, spinning};
 use crate::part::{Group, Part};
@@ -18,7 +19,7 @@ pub(crate) fn part(scene: &Scene<'_>, view: &View) -> Part {
         Part::leaf("bar-back", back().into_string()),
         Part::leaf("bar-title", title(scene.head).into_string()),
         Part::leaf("bar-state", state(scene, view).into_string()),
-        Part::leaf("ctx", context(scene.head).into_string()),
+        Part::leaf("ctx", context(scene).into_string()),
         Part::leaf("more", more(scene).into_string()),
     ];
     Group::new("header", "bar", " class=\"bar\"").kids(kids)
@@ -64,7 +65,7 @@ fn state(scene: &Scene<'_>, view: &View) -> Markup {
                 (Stands::Runs, None) => {
                     ("running", spinning(), html! { "running " (since(turn.head.began)) })
                 }
-                (Stands::Asks, _) => ("ask", icon("hand"), html! { "waits for you" }),
+                (Stands::Asks, _) => ("ask", icon("hand"), asks(scene, turn)),
                 (Stands::Failed, _) if stands.word(turn) == Some("bad") => {
                     ("bad", icon("bolt"), html! { "failed" })
                 }
@@ -78,6 +79,17 @@ fn state(scene: &Scene<'_>, view: &View) -> Markup {
     html! { span.state id="bar-state" data-is=(is) { (icon) span { (words) } } }
 }
 
+/// Who waits for a person.
+fn asks(scene: &Scene<'_>, turn: &TurnView) -> Markup {
+    let is_parked = |call: &&CallView| matches!(call.state, CallState::Parked { .. });
+    let parked = turn.calls().find(is_parked).map(|call| call.id.index.saturating_add(1));
+    let worker = scene.asking_worker().or(parked);
+    match worker.filter(|_| scene.head.asking.is_empty()) {
+        Some(number) => html! { "worker " (number) " waits for you" },
+        None => html! { "waits for you" },
+    }
+}
+
 fn closed(view: &View) -> (&'static str, Markup, Markup) {
     match view.shown().next_back().map(|turn| turn.head.end) {
         None => ("done", icon("dot"), html! { "empty" }),
@@ -86,19 +98,21 @@ fn closed(view: &View) -> (&'static str, Markup, Markup) {
     }
 }
 
-fn context(head: &Head) -> Markup {
+fn context(scene: &Scene<'_>) -> Markup {
+    let head = scene.head;
     let (now, most) = (head.context.tokens, head.context.tokens_max);
+    let used = head.usage.total();
     let percent = now.saturating_mul(100).checked_div(most).unwrap_or(0);
-    let dollars = head.allowance.microdollars;
     html! {
         span.ctx.wide-only id="ctx" title="Context now, of the window of this model; tokens of all answers" {
             @if 0 < most {
                 (tokens(now)) " / " (tokens(most)) " "
                 progress.high[FULL_PERCENT <= percent] max="100" value=(percent.min(100)) aria-label="Context used" {}
             } @else if 0 < now { (tokens(now)) " tokens of context" }
-            @if 0 < dollars {
-                " " span title="Estimated from list prices" { "$" (dollars / 1_000_000) "." (format!("{:02}", dollars / 10_000 % 100)) }
-            } @else if 0 < head.usage.total() { " " (tokens(head.usage.total())) " used" }
+            @if 0 < now && 0 < used { " · " }
+            @if let Some(cost) = scene.cost() {
+                span title="Estimated from list prices" { (dollars(cost)) }
+            } @else if 0 < used { (tokens(used)) " used" }
         }
     }
 }

@@ -9,9 +9,9 @@ use crate::icon::{chevron, icon, spinning};
 use crate::ident;
 use crate::part::{Group, Part, Text};
 use crate::scene::Scene;
+use crate::undo;
 use crate::visible::visible;
-use crate::when::{count, duration, since, time};
-use crate::words;
+use crate::when::{count, duration, since};
 
 /// Longest end of a running command's output that is shown, in bytes.
 const TAIL_BYTES_MAX: usize = 16 * 1024;
@@ -32,18 +32,24 @@ struct Look {
     told: Markup,
 }
 
+/// The end of the name of the element that holds what the worker of a call does.
+pub(crate) const WORKER: &str = "worker";
+
 /// The element of a call.
 pub(crate) fn part(scene: &Scene<'_>, call: &CallView) -> Part {
-    let id = ident::call(call.id);
+    let id = scene.named(&ident::call(call.id));
     let look = look(scene, call);
-    let summary = summary(call, &look).into_string();
+    if let Some(worker) = call.worker.as_ref().filter(|_| is_at_work(call)) {
+        return handed_on((call, worker.as_str()), &look, &id);
+    }
+    let summary = summary(call, &look, None).into_string();
     if call.state == CallState::Running {
         let fixed = " class=\"call at turnable\" open";
         let group =
             Group::new("details", id.as_str(), fixed).attr("data-is", Some(look.is.to_owned()));
         return group.head(summary).kids(vec![running(scene, call, &id)]);
     }
-    let inline = inline(call);
+    let inline = inline(scene, call, &id);
     let body = inline.clone().unwrap_or_else(|| to_load(scene, call));
     let html = html! {
         details.call.at.turnable id=(id) data-is=(look.is) open[inline.is_some()] {
@@ -54,8 +60,33 @@ pub(crate) fn part(scene: &Scene<'_>, call: &CallView) -> Part {
     Part::leaf(id, html.into_string())
 }
 
-/// Everything of a call, for whoever opens it.
-pub(crate) fn body(call: &CallView) -> Markup {
+/// Whether a call was handed to a worker and has not ended.
+pub(crate) fn is_at_work(call: &CallView) -> bool {
+    call.worker.is_some() && !matches!(call.state, CallState::Done { .. })
+}
+
+/// A call that a worker does. What the worker does is put in by its own frames. So its place is always the
+/// same here: no frame of the conversation replaces it.
+fn handed_on((call, worker): (&CallView, &str), look: &Look, id: &str) -> Part {
+    let head = format!("{id}-h");
+    let summary = summary(call, look, Some(&head)).into_string();
+    let to_come = format!("{id}-{WORKER}");
+    let html = html! {
+        div id=(to_come) data-worker { div.call-note { span.push {} (open_worker(worker)) } }
+    };
+    let body = Group::new("div", format!("{id}-b"), " class=\"call-body\"");
+    let body = body.kids(vec![Part::leaf(to_come, html.into_string())]);
+    Group::new("details", id, " class=\"call at turnable\" open")
+        .attr("data-is", Some(look.is.to_owned()))
+        .kids(vec![Part::leaf(head, summary), body])
+}
+
+/// Everything of a call, for a person who opens it. What a worker did takes the place of its report, which is
+/// the last thing that it said.
+pub(crate) fn body(scene: &Scene<'_>, call: &CallView, worker: Option<Markup>) -> Markup {
+    if let Some(worker) = worker {
+        return worker;
+    }
     let edit = call.edit();
     html! {
         @if let Some(edit) = &edit {
@@ -72,17 +103,30 @@ pub(crate) fn body(call: &CallView) -> Markup {
             ul.call-note aria-label="Files" { @for change in &call.changes { li { code { (visible(&change.path)) } } } }
         }
         (note(call))
+        (undoing(scene, call, &scene.named(&ident::call(call.id))))
     }
 }
 
-fn summary(call: &CallView, look: &Look) -> Markup {
+/// The way to take back what a call changed in files.
+fn undoing(scene: &Scene<'_>, call: &CallView, id: &str) -> Markup {
+    let was_made = matches!(call.state, CallState::Done { outcome: Outcome::Ok, .. });
+    let has_changed = call.change.is_some() || !call.changes.is_empty();
+    html! {
+        @if was_made && has_changed { (undo::fold(scene, id, &call.id.to_string())) }
+    }
+}
+
+fn summary(call: &CallView, look: &Look, id: Option<&str>) -> Markup {
     let told = input_summary(&call.tool, &call.arguments);
     let told = told.strip_prefix(&*call.tool).unwrap_or(&told);
     let told = told.trim_start_matches([':', ' ']);
+    let worker = call.worker.as_ref().map(|_| call.id.index.saturating_add(1));
     html! {
-        summary {
+        summary id=[id] {
             span class={ "node is-" (look.is) } { (look.icon) }
-            span.call-name { (visible(&call.tool)) }
+            span.call-name {
+                @if let Some(number) = worker { "worker " (number) } @else { (visible(&call.tool)) }
+            }
             span.call-arg dir="ltr" { (visible(told)) }
             span.call-meta {
                 span.sr { (look.said) ", " }
@@ -117,13 +161,16 @@ fn look(scene: &Scene<'_>, call: &CallView) -> Look {
         return asks("asks below");
     }
     match &call.state {
+        CallState::Running if scene.live_call(call.id).is_some_and(|live| live.asks) => {
+            asks("waits for you")
+        }
         CallState::Running if scene.live.driven && scene.head.open == Some(call.id.turn) => {
             let told = html! { span.go { "running" } @if let Some(began) = call.started { (since(began)) } };
             Look { is: "run", icon: spinning(), said: "running", told }
         }
         CallState::Running => halted("outcome unknown", "was running"),
         CallState::InDoubt => halted("outcome unknown", "outcome unknown"),
-        CallState::Parked { .. } => asks("a worker asks"),
+        CallState::Parked { .. } => asks("waits for you"),
         CallState::Done { outcome: Outcome::Ok, exit_code: Some(code) } if *code != 0 => {
             bad("failed", &format!("exit {code}"))
         }
@@ -173,7 +220,6 @@ fn running(scene: &Scene<'_>, call: &CallView, id: &str) -> Part {
     let told = html! {
         div.call-note id={ (id) "-say" } {
             @if !progress.is_empty() { span { (visible(progress)) } }
-            (worker(call))
         }
     };
     let told = Part::leaf(format!("{id}-say"), told.into_string());
@@ -182,10 +228,9 @@ fn running(scene: &Scene<'_>, call: &CallView, id: &str) -> Part {
 
 /// The body of a call that is shown without being asked for: of one that failed, of a short change, or of
 /// one that somebody else asks about.
-fn inline(call: &CallView) -> Option<Markup> {
+fn inline(scene: &Scene<'_>, call: &CallView, id: &str) -> Option<Markup> {
     if let CallState::Parked { question } = &call.state {
-        let asked = html! { p.what dir="auto" { (visible(question)) } div.call-note { "Answer it there." (worker(call)) } };
-        return Some(asked);
+        return Some(html! { p.what dir="auto" { (visible(question)) } });
     }
     let CallState::Done { outcome, exit_code } = call.state else { return None };
     let text = call.result.as_ref().map(|result| &*result.text).unwrap_or_default();
@@ -195,7 +240,9 @@ fn inline(call: &CallView) -> Option<Markup> {
         return Some(html! { (output(result)) (note(call)) });
     }
     let table = Table::of_edit(&call.edit()?);
-    table.is_short().then(|| html! { (table.html("Changes in")) (note(call)) })
+    table
+        .is_short()
+        .then(|| html! { (table.html("Changes in")) (note(call)) (undoing(scene, call, id)) })
 }
 
 fn to_load(scene: &Scene<'_>, call: &CallView) -> Markup {
@@ -220,27 +267,18 @@ fn output(result: &ResultView) -> Markup {
     }
 }
 
-/// Who decided, and who does the work.
+/// Who does the work. Who decided stands below the call, where it was asked.
 fn note(call: &CallView) -> Markup {
-    let answers: Vec<_> =
-        call.questions.iter().filter_map(|question| question.answer.as_ref()).collect();
     html! {
-        @if !answers.is_empty() || call.worker.is_some() {
-            div.call-note {
-                @for answer in answers { span { (visible(&words::answered(answer))) ", " (time(answer.at)) } }
-                (worker(call))
-            }
+        @if let Some(worker) = &call.worker {
+            div.call-note { span.push {} (open_worker(worker.as_str())) }
         }
     }
 }
 
-fn worker(call: &CallView) -> Markup {
-    html! {
-        @if let Some(worker) = &call.worker {
-            span.push {}
-            a.b.plain href={ "/c/" (ident::in_address(worker.as_str())) } { "Open conversation" }
-        }
-    }
+/// The way to the conversation of a worker.
+pub(crate) fn open_worker(worker: &str) -> Markup {
+    html! { a.b.plain href={ "/c/" (ident::in_address(worker)) } { "Open conversation" } }
 }
 
 fn pretty(arguments: &str) -> String {

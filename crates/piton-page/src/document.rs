@@ -162,7 +162,7 @@ pub fn start(start: &Start) -> Markup {
                         div {
                             label.label for="model" { "Model" }
                             select id="model" name="model" {
-                                @for model in &start.models { option value=(model.name) { (model.name) @if !model.about.is_empty() { " · " (model.about) } } }
+                                @for model in &start.models { option value=(model.name) { (model.shown) @if !model.about.is_empty() { " · " (model.about) } } }
                             }
                         }
                     }

@@ -2,19 +2,20 @@
 //! comes again by itself.
 
 use maud::{Markup, html};
-use piton_core::view::{CallState, FailureView, StepView, TurnView};
+use piton_core::money::{amount, dollars};
+use piton_core::view::{BreakReason, CallState, FailureView, StepView, TurnView};
 
 use crate::icon::{icon, with_class};
 use crate::ident;
 use crate::part::Part;
 use crate::scene::{Scene, Stands, messages, shown, words as words_of};
 use crate::visible::visible;
-use crate::when::{count, time, until};
+use crate::when::{count, time, tokens, until};
 use crate::words;
 
 /// The element of an open turn that tells that it stands still; empty if it does not.
 pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView) -> Part {
-    let id = format!("halt-{}", turn.head.id.0);
+    let id = scene.named(&format!("halt-{}", turn.head.id.0));
     let html = match Stands::of(scene, turn) {
         Stands::Halted | Stands::Lost => card(scene, turn, &id),
         Stands::Closed | Stands::Runs | Stands::Asks | Stands::Failed => {
@@ -26,7 +27,7 @@ pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView) -> Part {
 
 /// The element of an open turn that tells of the next try; empty if there is none.
 pub(crate) fn retry(scene: &Scene<'_>, turn: &TurnView) -> Part {
-    let id = format!("retry-{}", turn.head.id.0);
+    let id = scene.named(&format!("retry-{}", turn.head.id.0));
     let failure = turn.steps().next_back().and_then(|step| step.failure.as_ref());
     let is_coming = Stands::of(scene, turn) == Stands::Runs;
     let failure = failure.filter(|it| is_coming && (it.next_try.is_some() || it.noted));
@@ -78,7 +79,41 @@ fn card(scene: &Scene<'_>, turn: &TurnView, id: &str) -> Markup {
                 }
                 (kept(turn))
             }
+            (raise(scene, turn, id))
             (ways(scene, turn))
+        }
+    }
+}
+
+/// What a turn that stopped at a limit can be granted. Resuming it grants the same again.
+fn raise(scene: &Scene<'_>, turn: &TurnView, id: &str) -> Markup {
+    let allowance = scene.head.allowance;
+    let reason = turn.head.halt.as_ref().map(|halt| halt.reason);
+    let (name, label, used, most, value) = match reason {
+        Some(BreakReason::MaxSteps) => {
+            let most = allowance.steps_max;
+            let twice = most.saturating_mul(2).to_string();
+            ("steps", "Answers in a turn", allowance.steps.to_string(), most.to_string(), twice)
+        }
+        Some(BreakReason::Limit) if allowance.is_over_cost() => {
+            let (used, most) = (allowance.microdollars, allowance.microdollars_max);
+            let twice = amount(most.saturating_mul(2)).replace('$', "");
+            ("cost", "Dollars a turn", dollars(used), amount(most), twice)
+        }
+        Some(BreakReason::Limit) if allowance.is_over_tokens() => {
+            let (used, most) = (allowance.tokens, allowance.tokens_max);
+            let twice = most.saturating_mul(2).to_string();
+            ("tokens", "Tokens a turn", tokens(used), tokens(most), twice)
+        }
+        _ => return html! {},
+    };
+    html! {
+        form.acts-row method="post" action=(scene.address("continue")) aria-label="Raise the limit" {
+            (shown(turn))
+            label for={ (id) "-limit" } { (label) }
+            input.field.number id={ (id) "-limit" } name=(name) inputmode="decimal" value=(value) required;
+            button.b name="do" value="raise" { "Raise and resume" }
+            span.hint { (used) " of " (most) " used. Resume grants as much again." }
         }
     }
 }
@@ -137,7 +172,7 @@ fn ways(scene: &Scene<'_>, turn: &TurnView) -> Markup {
             }
             @if let Some(message) = retried {
                 div.way {
-                    a.b href={ "#" (ident::message(&message.id)) "-again" } data-opens { (icon("retry")) "Retry…" }
+                    a.b href={ "#" (scene.named(&ident::message(&message.id))) "-again" } data-opens { (icon("retry")) "Retry…" }
                     p {
                         "Your message again, as attempt " (message.attempt.0.saturating_add(1)) ", with any model."
                         @if let Some(file) = files.first() { " " code dir="ltr" { (visible(file)) } @if 1 < files.len() { " and others stay" } @else { " stays" } " as written." }

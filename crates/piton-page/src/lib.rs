@@ -14,8 +14,11 @@ mod message;
 mod step;
 
 mod call;
+mod nested;
+
 mod halt;
 mod question;
+mod undo;
 
 mod bar;
 mod dock;
@@ -26,6 +29,7 @@ mod list;
 mod scene;
 
 mod frame;
+mod live;
 mod part;
 
 mod code;
@@ -42,7 +46,9 @@ pub mod assets;
 
 pub use self::document::{Hit, Shell, Start, document, hits, problem, sign_in, start};
 pub use self::frame::{Frame, Op};
-pub use self::list::{Is, ListRow, list, list_frame, list_without};
+pub use self::list::{Filter, Is, ListRow, list, list_frame, list_without};
+pub use self::nested::Nested;
 pub use self::renderer::{Renderer, Window};
 pub use self::scene::Model;
+pub use self::undo::{Change, Fate, back, undo};
 pub use maud::{Markup, PreEscaped};

@@ -7,7 +7,7 @@ use crate::frame::{Frame, Op};
 use crate::icon::{icon, spinning};
 use crate::ident;
 use crate::visible::visible;
-use crate::when::time;
+use crate::when::{time, until};
 
 /// Where a conversation stands, in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,42 @@ pub enum Is {
     Done,
     /// It has no turn.
     Empty,
+}
+
+/// Which conversations a list shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// All that are not put away.
+    #[default]
+    All,
+    /// Those that wait for a person.
+    Asks,
+    /// Those that somebody works on.
+    Running,
+    /// Those whose turn is not over.
+    Open,
+    /// Those that were put away.
+    Archive,
+}
+
+impl Filter {
+    /// Those above the list, with what they are called.
+    const CHIPS: [(Self, &'static str); 4] = [
+        (Self::All, "All"),
+        (Self::Asks, "Needs you"),
+        (Self::Running, "Running"),
+        (Self::Open, "Open"),
+    ];
+
+    fn address(self) -> &'static str {
+        match self {
+            Self::All => "/",
+            Self::Asks => "/?state=ask",
+            Self::Running => "/?state=running",
+            Self::Open => "/?state=open",
+            Self::Archive => "/?archived=1",
+        }
+    }
 }
 
 /// A conversation in the list.
@@ -47,7 +83,7 @@ pub struct ListRow {
 
 /// The navigation: search, filters, and the rows by directory. The first row of a directory says where the
 /// directory stands.
-pub fn list(rows: &[ListRow], current: Option<&str>) -> Markup {
+pub fn list(rows: &[ListRow], current: Option<&str>, filter: Filter) -> Markup {
     let mut directories: Vec<&str> = Vec::new();
     for row in rows {
         if !directories.contains(&row.directory.as_str()) {
@@ -55,6 +91,17 @@ pub fn list(rows: &[ListRow], current: Option<&str>) -> Markup {
         }
     }
     let asking = rows.iter().filter(|row| row.is == Is::Ask).count();
+    let marked = |it: Filter| (it == filter).then_some("true");
+    let (archive, empty) = (
+        Filter::Archive,
+        match filter {
+            Filter::All => "No conversations yet. They appear here, also those of the terminal.",
+            Filter::Asks => "Nothing waits for you.",
+            Filter::Running => "Nothing runs.",
+            Filter::Open => "Every turn is over.",
+            Filter::Archive => "Nothing was put away.",
+        },
+    );
     html! {
         nav.side id="list" aria-label="Conversations" {
             div.side-top {
@@ -66,18 +113,19 @@ pub fn list(rows: &[ListRow], current: Option<&str>) -> Markup {
                     kbd { "/" }
                 }
                 div.chips {
-                    a.chip href="/" { "All" }
-                    a.chip href="/?state=ask" { "Needs you " b id="asks" { @if 0 < asking { (asking) } } }
-                    a.chip href="/?state=running" { "Running" }
-                    a.chip href="/?state=open" { "Open" }
-                    a.chip href="/?archived=1" { "Archive" }
+                    @for (it, name) in Filter::CHIPS {
+                        a.chip href=(it.address()) aria-current=[marked(it)] {
+                            (name) @if it == Filter::Asks { " " b id="asks" { @if 0 < asking { (asking) } } }
+                        }
+                    }
                 }
             }
             div.convs id="convs" {
                 @for directory in &directories {
                     (group(directory, rows.iter().filter(|row| row.directory == *directory), current))
                 }
-                p.when-empty { "No conversations yet. They appear here, also those of the terminal." }
+                p.when-empty { (empty) }
+                p.put-away { a href=(archive.address()) aria-current=[marked(archive)] { "Archive" } }
             }
             div.side-end {
                 span.live {}
@@ -148,8 +196,10 @@ fn item(row: &ListRow, current: Option<&str>) -> Markup {
                 span.conv-title dir="auto" { (visible(title)) }
                 span.conv-meta {
                     span {
+                        @if let Some(at) = row.next_try.filter(|_| row.is == Is::Running) {
+                            "retry in " (until(at)) @if !row.says.is_empty() { " · " }
+                        }
                         (visible(&row.says))
-                        @if let Some(at) = row.next_try { " · retry in " (crate::when::until(at)) }
                     }
                     (time(row.touched))
                 }

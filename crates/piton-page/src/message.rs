@@ -19,7 +19,7 @@ const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The element of a message. It is one for all attempts.
 pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView, message: &MessageView) -> Part {
-    let id = ident::message(&message.id);
+    let id = scene.named(&ident::message(&message.id));
     let is_first = messages(turn).next().is_some_and(|first| first.id == message.id);
     let is_last = messages(turn).next_back().is_some_and(|last| last.id == message.id);
     let stands = Stands::of(scene, turn);
@@ -34,8 +34,9 @@ pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView, message: &MessageView) ->
                 @if !is_first { span { "steered into the turn" } }
                 (time(message.at))
                 (tries(turn, message, &id))
-                @if is_first { (told_along(turn)) }
+                @if is_first { (told_along(scene, turn)) }
                 (acts(scene, turn, message))
+                @if is_first { (go_back(scene, turn, &id)) }
             }
             @if stands == Stands::Failed && is_last {
                 @if let Some(halt) = &turn.head.halt { (failed(scene, turn, message, halt)) }
@@ -105,13 +106,25 @@ fn acts(scene: &Scene<'_>, turn: &TurnView, message: &MessageView) -> Markup {
     }
 }
 
+/// The way back to where this was not said yet.
+fn go_back(scene: &Scene<'_>, turn: &TurnView, id: &str) -> Markup {
+    html! {
+        details.tries.turnable id={ (id) "-back" } {
+            summary { (chevron()) "Go back…" }
+            div.call-body {
+                a.call-note data-load href=(scene.address(&format!("back/{}", turn.head.id.0))) { "What would become of the files" }
+            }
+        }
+    }
+}
+
 /// What the model was told with the first message, beside what the user said.
-fn told_along(turn: &TurnView) -> Markup {
+fn told_along(scene: &Scene<'_>, turn: &TurnView) -> Markup {
     let names: Vec<&str> = turn.context.iter().map(|told| told.name.as_str()).collect();
     html! {
         @if !names.is_empty() {
-            details.tries.turnable id={ (ident::turn(turn.head.id)) "-told" } {
-                summary { (chevron()) "told along" }
+            details.tries.turnable id={ (scene.named(&ident::turn(turn.head.id))) "-told" } {
+                summary { (chevron()) "what else the model was told" }
                 p.hint { (visible(&names.join(", "))) }
                 @for told in &turn.context { p.old.try dir="auto" { (visible(&told.text)) } }
             }
@@ -162,14 +175,14 @@ fn came_of(old: &AttemptView) -> Markup {
 /// The failure of a turn that holds nothing but the message.
 fn failed(scene: &Scene<'_>, turn: &TurnView, message: &MessageView, halt: &Halt) -> Markup {
     let failure = turn.steps().next_back().and_then(|step| step.failure.as_ref());
-    let id = format!("err-{}-{}", turn.head.id.0, message.attempt.0);
+    let id = scene.named(&format!("err-{}-{}", turn.head.id.0, message.attempt.0));
     let heading = heading(halt, failure);
     let model = turn.steps().next_back().and_then(|step| step.model.as_ref());
     html! {
         section.fail id=(id) role="group" aria-labelledby={ (id) "-h" } {
             header {
                 h3 id={ (id) "-h" } tabindex="-1" { (heading) }
-                small { (time(halt.at)) @if let Some(model) = model { " · " (visible(&model.to_string())) } }
+                small { (time(halt.at)) @if let Some(model) = model { " · " (visible(&model.plain())) } }
             }
             div.body {
                 p dir="auto" { (visible(&halt.message)) }
@@ -199,7 +212,7 @@ fn heading(halt: &Halt, failure: Option<&FailureView>) -> &'static str {
 
 /// The form that tries a message again.
 fn retry(scene: &Scene<'_>, turn: &TurnView, message: &MessageView) -> Markup {
-    let id = ident::message(&message.id);
+    let id = scene.named(&ident::message(&message.id));
     html! {
         form.acts-row.retry method="post" action=(scene.address("retry")) aria-label="Try again" {
             input type="hidden" name="message" value=(message.id.as_str());

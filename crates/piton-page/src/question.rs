@@ -21,7 +21,7 @@ const ARGUMENTS_BYTES_MAX: usize = 16 * 1024;
 
 /// The element of a question.
 pub(crate) fn part(scene: &Scene<'_>, asked: &QuestionView) -> Part {
-    let id = ident::question(&asked.id);
+    let id = scene.named(&ident::question(&asked.id));
     let html = if asked.open { card(scene, asked, &id) } else { line(asked, &id) };
     Part::leaf(id, html.into_string())
 }

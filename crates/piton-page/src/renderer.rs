@@ -15,6 +15,7 @@ use piton_core::view::{
 use crate::frame::{Frame, Op};
 use crate::icon::icon;
 use crate::ident;
+use crate::live::{forget_answered, renew};
 use crate::part::{Part, Touched, touched};
 use crate::scene::{Model, Scene};
 use crate::turn::{self, Sketch};
@@ -73,8 +74,13 @@ impl Renderer {
     ) -> Self {
         let conversation = conversation.as_str().to_owned();
         let mut sketch = Sketch::default();
-        let scene =
-            Scene { conversation: &conversation, head: &view.head, live: &live, models: &models };
+        let scene = Scene {
+            conversation: &conversation,
+            within: "",
+            head: &view.head,
+            live: &live,
+            models: &models,
+        };
         let picture = draw(&scene, &view, &mut sketch);
         Self { conversation, view, live, models, picture, sketch, touched: BTreeSet::new() }
     }
@@ -91,7 +97,7 @@ impl Renderer {
 
     fn scene(&self) -> Scene<'_> {
         let Self { conversation, view, live, models, .. } = self;
-        Scene { conversation, head: &view.head, live, models }
+        Scene { conversation, within: "", head: &view.head, live, models }
     }
 
     /// The page's `#main`: bar, timeline, dock.
@@ -123,20 +129,32 @@ impl Renderer {
         }
     }
 
-    /// All of a call, for whoever opens it: goes into its `.call-body`.
-    pub fn call_body(&self, id: CallId) -> Option<Markup> {
+    /// All of a call, for a person who opens it: goes into its `.call-body`. What its worker did is drawn by
+    /// [`Nested`](crate::Nested).
+    pub fn call_body(&self, id: CallId, worker: Option<Markup>) -> Option<Markup> {
+        Some(call::body(&self.scene(), self.call(id)?, worker))
+    }
+
+    /// The conversation that a call was handed to.
+    pub fn worker_of(&self, id: CallId) -> Option<&ConversationId> {
+        self.call(id)?.worker.as_ref()
+    }
+
+    /// The workers that are shown as they move: those of calls that have not ended.
+    pub fn workers(&self) -> impl Iterator<Item = &ConversationId> {
+        let calls = self.view.open_turn().into_iter().flat_map(TurnView::calls);
+        calls.filter(|call| call::is_at_work(call)).filter_map(|call| call.worker.as_ref())
+    }
+
+    fn call(&self, id: CallId) -> Option<&CallView> {
         let mut turns = self.view.turns.iter().filter(|turn| turn.head.id == id.turn);
-        let call = turns.find_map(|turn| turn.calls().find(|call| call.id == id))?;
-        Some(call::body(call))
+        turns.find_map(|turn| turn.calls().find(|call| call.id == id))
     }
 
     /// Takes in a change. One change is one frame; a change that does not follow changes nothing.
     pub fn change(&mut self, change: &ViewChange) -> Result<Frame, Refused> {
         self.view.apply(change)?;
-        let old_live = self.live.step.as_ref();
-        if old_live.is_some_and(|step| self.is_over(step.turn, step.step)) {
-            self.live.step = None;
-        }
+        forget_answered(&mut self.live, &self.view);
         let old = self.draw_anew();
         let mut ops = Vec::new();
         self.picture.bar.since(&old.bar, &mut ops);
@@ -155,21 +173,7 @@ impl Renderer {
     /// Takes in what is live. A frame tells all that has moved since the last entry, so it stands in for
     /// every one before it.
     pub fn live(&mut self, live: &Live) -> Frame {
-        let before = std::mem::replace(&mut self.live, live.clone());
-        // Text of one try never becomes shorter; what is of an older try is dropped.
-        if let (Some(old), Some(new)) = (before.step, &mut self.live.step) {
-            let place = |step: &LiveStep| (step.turn, step.step, step.attempt);
-            if place(new) < place(&old) {
-                *new = old;
-            } else if place(new) == place(&old) {
-                if new.text.len() < old.text.len() {
-                    new.text = old.text;
-                }
-                if new.reasoning.len() < old.reasoning.len() {
-                    new.reasoning = old.reasoning;
-                }
-            }
-        }
+        renew(&mut self.live, live);
         let old = self.draw_anew();
         let mut ops = Vec::new();
         self.picture.bar.since(&old.bar, &mut ops);
@@ -190,7 +194,7 @@ impl Renderer {
         let mut touched_by = BTreeSet::new();
         for live in [Live::default(), busy(&self.view)] {
             let Self { conversation, view, models, .. } = self;
-            let scene = Scene { conversation, head: &view.head, live: &live, models };
+            let scene = Scene { conversation, within: "", head: &view.head, live: &live, models };
             let other = draw(&scene, view, &mut self.sketch.clone());
             let mut ops = Vec::new();
             self.picture.bar.since(&other.bar, &mut ops);
@@ -210,16 +214,10 @@ impl Renderer {
         parts.find_map(|part| part.told_again(touched))
     }
 
-    fn is_over(&self, turn: TurnId, step: u32) -> bool {
-        let turn = self.view.turns.iter().rev().find(|it| it.head.id == turn);
-        let step = turn.and_then(|turn| turn.steps().find(|it| it.number == step));
-        step.is_some_and(|step| step.answered.is_some())
-    }
-
     /// Draws what is now; returns what was shown before.
     fn draw_anew(&mut self) -> Picture {
         let Self { conversation, view, live, models, picture, sketch, .. } = self;
-        let scene = Scene { conversation, head: &view.head, live, models };
+        let scene = Scene { conversation, within: "", head: &view.head, live, models };
         if picture.turns.last() != shown_ids(view).last() {
             *sketch = Sketch::default();
         }

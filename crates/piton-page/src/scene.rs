@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use piton_core::id::{MessageId, TurnId};
 use piton_core::view::{
-    BreakReason, Head, ItemView, Live, LiveCall, LiveStep, MessageView, Next, PartView, StepState,
-    StepView, TurnView,
+    BreakReason, Head, ItemView, Live, LiveCall, LiveStep, MessageView, ModelRef, Next, PartView,
+    Price, Status, StepState, StepView, TurnView,
 };
 
 use crate::ident;
@@ -14,14 +14,20 @@ use crate::ident;
 pub struct Model {
     /// Its name, as the setting has it: `provider/model`.
     pub name: String,
+    /// What people call it.
+    pub shown: String,
     /// What else helps to choose: window and price. May be empty.
     pub about: String,
+    /// What it costs, where that is known.
+    pub price: Option<Price>,
 }
 
 /// A conversation, apart from the turn that is shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) conversation: &'a str,
+    /// What the names of all elements begin with: of a worker, the call that it works for.
+    pub(crate) within: &'a str,
     pub(crate) head: &'a Head,
     pub(crate) live: &'a Live,
     pub(crate) models: &'a [Model],
@@ -50,6 +56,28 @@ impl<'a> Scene<'a> {
         format!("/c/{}/{what}", ident::in_address(self.conversation))
     }
 
+    /// The name of an element.
+    pub(crate) fn named(&self, name: &str) -> String {
+        format!("{}{name}", self.within)
+    }
+
+    /// Whether a worker is shown, in the call that it works for.
+    pub(crate) fn is_nested(&self) -> bool {
+        !self.within.is_empty()
+    }
+
+    /// The number of a worker that asks a person. The terminal counts workers in the same way.
+    pub(crate) fn asking_worker(&self) -> Option<u32> {
+        let asks = self.live.calls.iter().find(|call| call.asks)?;
+        Some(asks.call.index.saturating_add(1))
+    }
+
+    /// Whether a person is asked, here or by a worker.
+    pub(crate) fn is_asking(&self) -> bool {
+        let is_waiting = matches!(self.head.status, Status::WaitingForInput { .. });
+        is_waiting || !self.head.asking.is_empty() || self.asking_worker().is_some()
+    }
+
     /// The try that streams, if it is this one.
     pub(crate) fn live_step(&self, turn: TurnId, step: &StepView) -> Option<&'a LiveStep> {
         let live = self.live.step.as_ref()?;
@@ -59,6 +87,17 @@ impl<'a> Scene<'a> {
 
     pub(crate) fn live_call(&self, call: piton_core::id::CallId) -> Option<&'a LiveCall> {
         self.live.calls.iter().find(|live| live.call == call)
+    }
+
+    /// What the conversation has cost, in millionths of a dollar; none if the price of a model is not known.
+    pub(crate) fn cost(&self) -> Option<u64> {
+        let paid = self.head.used.iter().filter(|used| 0 < used.usage.total());
+        let cost = paid.map(|used| {
+            let model = used.model.as_ref()?.typed();
+            let known = self.models.iter().find(|known| known.name == model)?;
+            Some(known.price?.cost(used.usage))
+        });
+        cost.collect::<Option<Vec<u64>>>().map(|all| all.iter().sum()).filter(|cost| 0 < *cost)
     }
 
     /// Whether a message can be tried again.
@@ -71,13 +110,16 @@ impl<'a> Scene<'a> {
 
     /// Options of a choice of models; the one that is set is among them and chosen.
     pub(crate) fn model_options(&self) -> Markup {
-        let set = self.head.model.as_ref().map(ToString::to_string).unwrap_or_default();
+        let chosen = self.head.model.as_ref();
+        let set = chosen.map(ModelRef::typed).unwrap_or_default();
         let is_known = self.models.iter().any(|model| model.name == set);
         html! {
-            @if !is_known && !set.is_empty() { option value=(set) selected { (set) } }
-            @for Model { name, about } in self.models {
+            @if let Some(chosen) = chosen.filter(|_| !is_known) {
+                option value=(set) selected { (chosen.plain()) }
+            }
+            @for Model { name, shown, about, .. } in self.models {
                 option value=(name) selected[*name == set] {
-                    (name) @if !about.is_empty() { " · " (about) }
+                    (shown) @if !about.is_empty() { " · " (about) }
                 }
             }
         }
@@ -92,7 +134,7 @@ impl Stands {
         if turn.head.halt.is_some() {
             return if has_nothing(turn) { Self::Failed } else { Self::Halted };
         }
-        if is_asking(scene.head) {
+        if scene.is_asking() {
             return Self::Asks;
         }
         if scene.live.driven { Self::Runs } else { Self::Lost }
@@ -112,12 +154,6 @@ impl Stands {
             Self::Failed | Self::Halted | Self::Lost => Some("halt"),
         }
     }
-}
-
-/// Whether a person is asked, here or by a worker.
-pub(crate) fn is_asking(head: &Head) -> bool {
-    use piton_core::view::Status;
-    !head.asking.is_empty() || matches!(head.status, Status::WaitingForInput { .. })
 }
 
 /// Whether nothing but messages is there.

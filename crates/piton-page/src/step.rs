@@ -64,7 +64,7 @@ pub(crate) fn parts(
 
 /// A whole answer.
 fn answered(scene: &Scene<'_>, turn: TurnId, step: &StepView, memo: &mut Memo) -> Vec<Part> {
-    let name = ident::step(turn, step.number);
+    let name = scene.named(&ident::step(turn, step.number));
     let mut parts = Vec::new();
     let (mut texts, mut thoughts) = (0, 0);
     // The first text and the first reasoning have the names that they had while they came.
@@ -104,7 +104,7 @@ fn answered(scene: &Scene<'_>, turn: TurnId, step: &StepView, memo: &mut Memo) -
 /// An answer that is not whole. Which elements there are depends on the journal only: what is live is shown
 /// in them, or hides them.
 fn coming(scene: &Scene<'_>, turn: &TurnView, step: &StepView, memo: &mut Memo) -> Vec<Part> {
-    let name = ident::step(turn.head.id, step.number);
+    let name = scene.named(&ident::step(turn.head.id, step.number));
     let live = scene.live_step(turn.head.id, step);
     let is_open = step.state == StepState::Asked && Stands::of(scene, turn) == Stands::Runs;
     let (mut kept_text, mut kept_reasoning) = ("", "");
@@ -214,7 +214,7 @@ fn waiting(id: &str, step: &StepView, live: Option<&LiveStep>, is_shown: bool) -
                 span.node.is-run { (spinning()) }
                 @if tools.is_empty() {
                     span {
-                        "asks " @if let Some(model) = &step.model { (visible(&model.to_string())) } @else { "the model" }
+                        "asks " @if let Some(model) = &step.model { (visible(&model.plain())) } @else { "the model" }
                         " " (since(step.asked))
                     }
                 } @else { span { "writes a call of " code { (visible(&tools)) } } }

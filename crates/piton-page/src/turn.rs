@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use maud::html;
-use piton_core::view::{ItemView, StepView, TurnEnd, TurnView};
+use piton_core::view::{ItemView, ModelRef, StepView, TurnEnd, TurnView};
 
 use crate::halt;
 use crate::ident;
@@ -33,19 +33,26 @@ pub(crate) struct Sketch {
 
 /// The element of a turn.
 pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView, sketch: &mut Sketch) -> Part {
-    let id = ident::turn(turn.head.id);
+    let id = scene.named(&ident::turn(turn.head.id));
     let mut kids = Vec::new();
     sketch.items.truncate(turn.items.len());
     for (place, item) in turn.items.iter().enumerate() {
         kids.extend(items(scene, turn, (place, item), sketch));
     }
-    if turn.head.end.is_none() {
-        kids.extend([halt::retry(scene, turn), halt::part(scene, turn)].map(Arc::new));
-    } else {
-        kids.push(Arc::new(end(turn, &format!("{id}-end"))));
+    match (turn.head.end.is_none(), scene.is_nested()) {
+        (true, false) => {
+            kids.extend([halt::retry(scene, turn), halt::part(scene, turn)].map(Arc::new));
+        }
+        (false, false) => kids.push(Arc::new(end(turn, &format!("{id}-end")))),
+        // The call of a worker says how the worker ended, and the turn of the call can be resumed.
+        (true, true) => kids.push(Arc::new(halt::retry(scene, turn))),
+        (false, true) => {}
     }
     let is = Stands::of(scene, turn).word(turn).map(ToOwned::to_owned);
-    let head = format!("<h2 class=\"sr\">Turn {}</h2>", turn.head.id.0);
+    let head = match scene.is_nested() {
+        true => String::new(),
+        false => format!("<h2 class=\"sr\">Turn {}</h2>", turn.head.id.0),
+    };
     Group::new("article", id, " class=\"turn\"").attr("data-is", is).head(head).shared(kids)
 }
 
@@ -57,6 +64,10 @@ fn items(
     sketch: &mut Sketch,
 ) -> Vec<Arc<Part>> {
     let step = match item {
+        // The task of a worker stands in the line of the call.
+        ItemView::Message(_) if place == 0 && scene.is_nested() => {
+            return keep(sketch, place, item, Vec::new());
+        }
         ItemView::Message(message) => {
             return keep(sketch, place, item, vec![message::part(scene, turn, message)]);
         }
@@ -96,7 +107,7 @@ fn is_over(step: &StepView) -> bool {
 /// What a turn that is over took.
 fn end(turn: &TurnView, id: &str) -> Part {
     let mut models: Vec<String> = Vec::new();
-    for model in turn.steps().filter_map(|step| step.model.as_ref()).map(ToString::to_string) {
+    for model in turn.steps().filter_map(|step| step.model.as_ref()).map(ModelRef::plain) {
         if !models.contains(&model) {
             models.push(model);
         }

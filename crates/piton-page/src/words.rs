@@ -65,7 +65,10 @@ pub(crate) fn answered(answer: &Answer) -> String {
         // Whoever answered over HTTP has a name of their own.
         by => {
             let named = by.strip_prefix("user (").and_then(|rest| rest.strip_suffix(')'));
-            format!(" by {}", named.unwrap_or(by))
+            match named.unwrap_or(by) {
+                browser if browser.starts_with("browser-") => " in a browser".to_owned(),
+                named => format!(" by {named}"),
+            }
         }
     };
     let what = match &answer.given {

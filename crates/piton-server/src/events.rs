@@ -28,8 +28,8 @@ use self::listing::Listing;
 use crate::access::Who;
 use crate::cursor::Cursor;
 use crate::fault::Fault;
-use crate::hub::{Feeds, Picture};
-use crate::limits::SHARED_BYTES_MIN;
+use crate::hub::{Feeds, Picture, Worker};
+use crate::limits::{SHARED_BYTES_MIN, STREAM_CONVERSATIONS_MAX};
 use crate::shared::{Counted, Shared};
 
 /// Whose streams are ended by a proxy that waits for more.
@@ -60,6 +60,8 @@ pub(crate) struct Reader<P: Picture> {
     shared: Shared,
     who: Who,
     conversations: Vec<Following<P>>,
+    /// The workers of those, where they are read along.
+    workers: Vec<Following<Worker>>,
     list: Option<Listing>,
     cursor: Cursor,
     ready: VecDeque<Bytes>,
@@ -82,6 +84,7 @@ impl<P: Picture> Reader<P> {
             shared: shared.clone(),
             who,
             conversations: conversations.iter().map(follow).collect(),
+            workers: Vec::new(),
             list: None,
             cursor: cursor.only(&conversations, list),
             ready: VecDeque::new(),
@@ -134,7 +137,7 @@ impl<P: Picture> Reader<P> {
             if !self.ready.is_empty() {
                 continue;
             }
-            let moved = moved(&mut self.conversations, self.list.as_mut());
+            let moved = moved(&mut self.conversations, &mut self.workers, self.list.as_mut());
             tokio::select! {
                 biased;
                 () = self.shared.stop.cancelled() => self.end("the server stops"),
@@ -156,12 +159,32 @@ impl<P: Picture> Reader<P> {
                 self.push(&event);
             }
         }
+        self.gather_workers().await;
         let Some(list) = &mut self.list else { return Ok(()) };
         for (position, event) in list.step(self.shared.engine()).await? {
             self.cursor.list = Some(position);
             self.push(&event);
         }
         Ok(())
+    }
+
+    /// Reads what workers do. They come and go with the calls of their conversations.
+    async fn gather_workers(&mut self) {
+        let wanted: Vec<_> = self.conversations.iter().flat_map(Following::workers).collect();
+        self.workers.retain(|known| wanted.contains(known.conversation()));
+        for id in wanted.into_iter().take(STREAM_CONVERSATIONS_MAX) {
+            if !self.workers.iter().any(|known| *known.conversation() == id) {
+                self.workers.push(Following::new(&self.shared.hub.workers, &id, None));
+            }
+        }
+        for place in 0..self.workers.len() {
+            let Some(following) = self.workers.get_mut(place) else { continue };
+            // One that cannot be read is shown no further; its conversation says what became of it.
+            let told = following.step(self.shared.engine()).await.unwrap_or_default();
+            for (_, event) in told {
+                self.push(&Event { durable: false, ..event });
+            }
+        }
     }
 
     /// A sign of life, to those who still may read.
@@ -197,9 +220,16 @@ impl<P: Picture> Reader<P> {
 }
 
 /// Waits until there is something to read.
-async fn moved<P: Picture>(conversations: &mut [Following<P>], list: Option<&mut Listing>) {
+async fn moved<P: Picture>(
+    conversations: &mut [Following<P>],
+    workers: &mut [Following<Worker>],
+    list: Option<&mut Listing>,
+) {
     let mut waits: Vec<BoxFuture<'_, ()>> = Vec::new();
     for following in conversations {
+        waits.push(changed(&mut following.moved).boxed());
+    }
+    for following in workers {
         waits.push(changed(&mut following.moved).boxed());
     }
     if let Some(list) = list {

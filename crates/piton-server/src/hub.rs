@@ -7,6 +7,7 @@ mod feed;
 mod list;
 mod page;
 mod picture;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,9 +16,10 @@ use piton::{ConversationId, Engine};
 use piton_page::Model;
 
 pub(crate) use self::feed::{Feed, Read};
-pub(crate) use self::list::{ListFeed, ListRead, RowState, RowView};
+pub(crate) use self::list::{Askers, ListFeed, ListRead, RowState, RowView};
 pub(crate) use self::page::Page;
 pub(crate) use self::picture::{ChangeEvent, Json, ListEvent, LiveEvent, Picture, SnapshotEvent};
+pub(crate) use self::worker::Worker;
 
 /// The feeds of a server.
 #[derive(Debug)]
@@ -26,12 +28,18 @@ pub(crate) struct Hub {
     pub(crate) api: Feeds<Json>,
     /// For browsers.
     pub(crate) page: Feeds<Page>,
+    /// For browsers that show the conversation that a worker works for.
+    pub(crate) workers: Feeds<Worker>,
 }
 
 impl Hub {
     /// Feeds of an engine, with the models that can be chosen.
     pub(crate) fn new(engine: &Engine, models: &Arc<[Model]>) -> Self {
-        Self { api: Feeds::new(engine, models), page: Feeds::new(engine, models) }
+        Self {
+            api: Feeds::new(engine, models),
+            page: Feeds::new(engine, models),
+            workers: Feeds::new(engine, models),
+        }
     }
 }
 
@@ -73,6 +81,12 @@ impl<P: Picture> Feeds<P> {
         let feed = Feed::start(&self.engine, id, &self.models);
         feeds.insert(id.clone(), Arc::downgrade(&feed));
         feed
+    }
+
+    /// Whether somebody reads a conversation.
+    pub(crate) fn is_read(&self, id: &ConversationId) -> bool {
+        let feeds = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
+        feeds.get(id).is_some_and(|feed| 0 < feed.strong_count())
     }
 
     /// The feed of the list.

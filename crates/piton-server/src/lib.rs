@@ -35,6 +35,7 @@ mod limits;
 mod models;
 mod resume;
 mod serve;
+mod titles;
 mod tls;
 
 use std::sync::Arc;

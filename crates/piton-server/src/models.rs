@@ -21,14 +21,21 @@ pub(crate) fn is_ready(agent: &Agent, provider: &str) -> bool {
 /// Those that a page offers: the one that is set first, then those with a key, and the demo model.
 pub(crate) fn choices(agent: &Agent) -> Vec<Model> {
     let mut choices: Vec<Model> = Vec::new();
-    let default = agent.default_model().ok().as_ref().map(typed);
-    choices.extend(default.map(|name| Model { name, about: String::new() }));
+    let default = agent.default_model().ok();
+    choices.extend(default.map(|model| {
+        let name = typed(&model);
+        let price = known::KnownModel::find(&name).and_then(|known| known.price);
+        Model { name, shown: model.plain(), about: String::new(), price }
+    }));
     let ready = known::KNOWN.iter().filter(|it| is_ready(agent, it.provider));
     choices.extend(ready.map(|it| Model {
-        name: format!("{}/{}", it.provider, it.model),
+        name: it.typed(),
+        shown: it.typed(),
         about: format!("{}k", it.window / THOUSAND),
+        price: it.price,
     }));
-    choices.push(Model { name: "demo".into(), about: "no language model".into() });
+    let (name, about) = ("demo".to_owned(), "no language model".to_owned());
+    choices.push(Model { shown: name.clone(), name, about, price: None });
     let mut seen = std::collections::BTreeSet::new();
     choices.retain(|it| seen.insert(it.name.clone()));
     choices

@@ -10,6 +10,7 @@ mod files;
 mod form;
 mod forms;
 mod queue;
+mod undo;
 
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -37,6 +38,8 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/c/{id}/source/{turn}/{step}", get(documents::source))
         .route("/c/{id}/draft", get(drafts::read).put(drafts::keep))
         .route("/page/files", get(files::offer))
+        .route("/c/{id}/undo/{call}", get(undo::preview).post(undo::undo))
+        .route("/c/{id}/back/{turn}", get(undo::back_preview).post(undo::back))
         .route("/page/stream", get(stream))
         .route("/assets/{*name}", get(asset))
         .route("/c/{id}/say", post(forms::say))

@@ -36,6 +36,7 @@ const TOPICS: [(&str, &str); 29] = [
     ("subagents", include_str!("../../../../docs/subagents.md")),
     ("attach", include_str!("../../../../docs/attach.md")),
     ("serve", include_str!("../../../../docs/serve.md")),
+    ("page", include_str!("../../../../docs/page.md")),
     ("import", include_str!("../../../../docs/import.md")),
     ("settings", include_str!("../../../../docs/settings.md")),
     ("doctor", include_str!("../../../../docs/doctor.md")),

@@ -8,5 +8,6 @@ mod script;
 mod walk;
 
 mod frames;
+mod nested;
 mod pages;
 mod surfaces;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use piton_core::id::{ConversationId, Timestamp, TurnId};
 use piton_core::view::{Live, View};
 use piton_page::{
-    Hit, Is, ListRow, Model, Renderer, Shell, Start, Window, assets, document, hits, list,
+    Filter, Hit, Is, ListRow, Model, Renderer, Shell, Start, Window, assets, document, hits, list,
     list_frame, list_without, problem, sign_in, start,
 };
 
@@ -57,7 +57,7 @@ fn row(id: &str, directory: &str, is: Is) -> ListRow {
 #[test]
 fn a_row_that_changes_leads_to_the_list_drawn_anew() {
     let rows = [row("a", "/x", Is::Done), row("b", "/y", Is::Ask)];
-    let drawn = |rows: &[ListRow]| Page::new(&list(rows, None).into_string());
+    let drawn = |rows: &[ListRow]| Page::new(&list(rows, None, Filter::All).into_string());
     let mut page = drawn(&rows);
     let changed = ListRow { says: "running".into(), is: Is::Running, ..rows[0].clone() };
     page.apply(&list_frame(&changed));
@@ -77,7 +77,7 @@ fn a_row_that_changes_leads_to_the_list_drawn_anew() {
 fn documents() -> Vec<String> {
     let shell = |main| Shell {
         title: "A \"title\"",
-        list: list(&[row("abc", "/x", Is::Halt)], Some("abc")),
+        list: list(&[row("abc", "/x", Is::Halt)], Some("abc"), Filter::All),
         main,
         is_list: false,
         build: "1",
@@ -87,7 +87,12 @@ fn documents() -> Vec<String> {
     };
     let asks =
         "mode:ask turn user ask calls(o:a o:b) raise:permission:a raise:permission:b queue:w:x";
-    let models = vec![Model { name: "demo/one".into(), about: String::new() }];
+    let models = vec![Model {
+        name: "demo/one".into(),
+        shown: "demo/one".into(),
+        about: String::new(),
+        price: None,
+    }];
     let start_page =
         Start { directories: vec!["/x".into()], models, remark: Some("No key.".into()) };
     let hit = Hit {

@@ -17,8 +17,12 @@ fn live(driven: bool) -> Live {
 }
 
 fn renderer(journal: &Journal, driven: bool) -> Renderer {
-    let models =
-        ["demo/one", "demo/two"].map(|name| Model { name: name.into(), about: "8k".into() });
+    let models = ["demo/one", "demo/two"].map(|name| Model {
+        name: name.into(),
+        shown: name.into(),
+        about: "8k".into(),
+        price: None,
+    });
     let id = ConversationId::new("abc");
     Renderer::with_models(&id, View::from(&journal.state), live(driven), models.to_vec())
 }
@@ -210,9 +214,9 @@ fn an_edit_shows_its_difference_and_a_call_its_output_when_opened() {
     let page = self::page(&journal, true);
     assert!(page.find("c1-1-0").unwrap().attr("open").is_none());
     assert!(!text(&page, "c1-1-0").contains("two"));
-    let body = renderer(&journal, true).call_body(call).unwrap().into_string();
+    let body = renderer(&journal, true).call_body(call, None).unwrap().into_string();
     assert!(body.contains("two &lt;/pre&gt;&lt;script&gt;"), "{body}");
-    assert!(renderer(&journal, true).call_body(CallId { index: 9, ..call }).is_none());
+    assert!(renderer(&journal, true).call_body(CallId { index: 9, ..call }, None).is_none());
 }
 
 #[test]
@@ -241,7 +245,7 @@ fn what_a_worker_asks_is_shown_with_the_way_there() {
     let call = journal.call("a");
     journal.push(Event::CallParked { call, question: "Delete it?".into() });
     let card = text(&page(&journal, true), "c1-1-0");
-    assert!(card.contains("a worker asks") && card.contains("Delete it?"), "{card}");
+    assert!(card.contains("waits for you") && card.contains("Delete it?"), "{card}");
     assert_eq!(state(&page(&journal, true)).0, "ask");
 }
 
@@ -249,7 +253,7 @@ fn what_a_worker_asks_is_shown_with_the_way_there() {
 fn what_the_model_was_told_along_is_folded_below_the_message() {
     let page = page(&Journal::of("turn context:date:today user ask"), true);
     let told = text(&page, "t1-told");
-    assert!(told.contains("told along date") && told.contains("today"), "{told}");
+    assert!(told.contains("what else the model was told date") && told.contains("today"), "{told}");
 }
 
 #[test]
@@ -336,6 +340,6 @@ fn nothing_that_somebody_wrote_becomes_an_element() {
     let page = Page::new(&renderer.main(Window::Last).into_string());
     assert_eq!(strange(&page), Vec::<String>::new());
     assert_eq!(page.doubles(), Vec::<String>::new());
-    let body = renderer.call_body(call).unwrap().into_string();
+    let body = renderer.call_body(call, None).unwrap().into_string();
     assert_eq!(strange(&Page::new(&body)), Vec::<String>::new());
 }

@@ -17,7 +17,7 @@ use super::receipt::{Receipt, envelope, order, post};
 use crate::access::Who;
 use crate::body::JsonBody;
 use crate::fault::{ErrorBody, Fault, Kind};
-use crate::hub::RowView;
+use crate::hub::{Askers, RowView};
 use crate::limits::{LIST_ROWS, LIST_ROWS_MAX};
 use crate::shared::Shared;
 
@@ -97,8 +97,9 @@ pub(crate) async fn list(
     let after = query.after.as_deref().map(read_cursor).transpose()?;
     let limit = how_many(query.limit, LIST_ROWS, LIST_ROWS_MAX)?;
     let list = shared.engine().list(filter, after, limit).await?;
+    let askers = Askers::now(shared.engine()).await?;
     Ok(Json(ListView {
-        conversations: list.rows.iter().map(RowView::from).collect(),
+        conversations: list.rows.iter().map(|row| askers.view(row)).collect(),
         total: list.total,
         next: list.next.as_ref().map(ListCursor::to_string),
         position: list.position.0,

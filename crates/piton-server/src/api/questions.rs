@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::{Path, State};
 use piton::id::{CommandId, InquiryId};
 use piton::list::Activity;
-use piton::view::{QuestionView, RuleScope, TurnView};
-use piton::{AnswerThen, Command, ConversationId, Envelope, FollowError, Reply, View};
+use piton::view::{QuestionView, RuleScope, Status, TurnView};
+use piton::{AnswerThen, Command, ConversationId, Envelope, FollowError, Reply, Stage, View};
 use piton_agent::rules::file;
 use piton_core::question::Secret;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ use crate::access::Who;
 use crate::body::JsonBody;
 use crate::fault::{ErrorBody, Fault, Kind, with_causes};
 use crate::forms::of_core;
+use crate::limits::ACTIVITY_EVERY;
 use crate::shared::Shared;
 
 /// Questions that wait.
@@ -224,14 +225,52 @@ async fn wake_parent(shared: &Shared, id: &ConversationId, answer: &Envelope) ->
         return Ok(());
     }
     let root = id.root();
-    let row = shared.engine().row(&root).await?;
-    if row.is_none_or(|row| row.activity != Activity::Nobody) {
-        return Ok(());
-    }
+    let Some(row) = shared.engine().row(&root).await? else { return Ok(()) };
     let name = CommandId::new(format!("{}-go-on", answer.id));
     let (from, command) = (answer.from.clone(), Command::Resume);
     let resume = Envelope { id: name, from, command };
-    match shared.engine().conversation(&root).post(resume).await {
+    match row.activity {
+        Activity::Nobody => go_on(shared, &root, resume).await,
+        // Other calls of its turn are at work: it does not look at this one before they have ended.
+        Activity::Here(_) => {
+            let shared = shared.clone();
+            tokio::spawn(async move {
+                if let Err(fault) = go_on_later(&shared, &root, resume).await {
+                    tracing::warn!(conversation = root.as_str(), %fault, "turn not resumed");
+                }
+            });
+            Ok(())
+        }
+        // The process that works on it looks for itself.
+        Activity::Elsewhere(_) | _ => Ok(()),
+    }
+}
+
+/// Resumes a turn as soon as nobody works on it, if it waits for input then.
+async fn go_on_later(
+    shared: &Shared,
+    root: &ConversationId,
+    resume: Envelope,
+) -> Result<(), Fault> {
+    while !shared.stop.is_cancelled() {
+        let Some(row) = shared.engine().row(root).await? else { return Ok(()) };
+        let is_free = matches!(row.activity, Activity::Nobody | Activity::Here(Stage::Resting));
+        match row.status {
+            Status::WaitingForInput { .. } if is_free => return go_on(shared, root, resume).await,
+            _ if is_free => return Ok(()),
+            _ => {}
+        }
+        // Who works on a conversation can change without an entry.
+        let grown = shared.engine().journal().wait_past(root, row.end);
+        if let Ok(grown) = tokio::time::timeout(ACTIVITY_EVERY, grown).await {
+            grown?;
+        }
+    }
+    Ok(())
+}
+
+async fn go_on(shared: &Shared, root: &ConversationId, resume: Envelope) -> Result<(), Fault> {
+    match shared.engine().conversation(root).post(resume).await {
         // Somebody was faster, or the turn is over: the answer counts all the same.
         Ok(_) | Err(piton::CommandError::Refused(_)) => Ok(()),
         Err(error) => Err(error.into()),

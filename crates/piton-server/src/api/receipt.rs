@@ -17,6 +17,7 @@ use crate::access::Who;
 use crate::fault::{Fault, Kind};
 use crate::limits::NAME_LETTERS_MAX;
 use crate::shared::Shared;
+use crate::titles;
 
 /// What became of a command. It is durable.
 #[derive(Debug, Serialize, ToSchema)]
@@ -125,8 +126,12 @@ pub(crate) async fn post(
     envelope: Envelope,
 ) -> Result<Receipt, Fault> {
     vet(shared, &envelope)?;
+    let says = matches!(envelope.command, Command::Say { .. });
     let receipt = Receipt::of(conversation.post(envelope).await?)?;
     shared.counts.commands.fetch_add(1, Ordering::Relaxed);
+    if says && receipt.verdict == Word::Taken {
+        titles::ask_beside(shared, conversation.id());
+    }
     Ok(receipt)
 }
 

@@ -18,6 +18,7 @@ use crate::body::JsonBody;
 use crate::fault::{ErrorBody, Fault, Kind};
 use crate::forms::of_core;
 use crate::shared::Shared;
+use crate::titles;
 
 /// The messages of a conversation.
 #[derive(Debug, Serialize, ToSchema)]
@@ -154,6 +155,7 @@ pub(crate) async fn prompt(
     let work = conversation.start(envelope).await?;
     let receipt = Receipt::of(work.accepted().clone())?;
     shared.counts.commands.fetch_add(1, Ordering::Relaxed);
+    titles::ask_beside(&shared, &id);
     let rested = work.rest().await?;
     let view = shared.engine().view(conversation.id()).await?;
     let answer = view.shown().next_back().and_then(TurnView::answer);

@@ -37,6 +37,11 @@ impl<P: Picture> Following<P> {
         self.feed.conversation()
     }
 
+    /// The workers that are read along with it.
+    pub(super) fn workers(&self) -> Vec<ConversationId> {
+        self.feed.workers()
+    }
+
     /// What is to be told now, without waiting. There may be more.
     pub(super) async fn step(&mut self, engine: &Engine) -> Result<Told, Ended> {
         let mut told = Vec::new();

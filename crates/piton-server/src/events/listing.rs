@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::event::{Ended, Event};
 use crate::fault::Fault;
-use crate::hub::{Feeds, ListFeed, ListRead, Picture, RowView};
+use crate::hub::{Askers, Feeds, ListFeed, ListRead, Picture, RowView};
 use crate::limits::LIST_ROWS;
 
 /// How far a client is in the list.
@@ -88,10 +88,11 @@ impl Listing {
             let changes = engine.journal().changes(cursor, LIST_ROWS).await?;
             if cursor <= changes.position && !changes.more {
                 self.position = changes.position;
+                let askers = Askers::now(engine).await?;
                 let mut rows = Vec::new();
                 for listed in changes.rows {
                     let row = engine.row(&listed.conversation).await?;
-                    rows.extend(row.as_ref().map(RowView::from));
+                    rows.extend(row.as_ref().map(|row| askers.view(row)));
                 }
                 if rows.is_empty() {
                     return Ok(Vec::new());
@@ -102,7 +103,8 @@ impl Listing {
         }
         let list = engine.list(shown(), None, LIST_ROWS).await?;
         self.position = list.position;
-        let rows: Vec<_> = list.rows.iter().map(RowView::from).collect();
+        let askers = Askers::now(engine).await?;
+        let rows: Vec<_> = list.rows.iter().map(|row| askers.view(row)).collect();
         let data = (self.render)(&rows);
         let mut told = Vec::new();
         if cursor.is_some() {

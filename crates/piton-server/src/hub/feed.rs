@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use piton::id::Seq;
 use piton::list::Activity;
 use piton::view::Refused;
-use piton::{Attending, ConversationId, Engine, Follow, Live, News, ViewChange};
+use piton::{Attending, ConversationId, Engine, Follow, FollowError, Live, News, ViewChange};
 use piton_page::Model;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -91,6 +91,11 @@ impl<P: Picture> Feed<P> {
 
     pub(crate) fn conversation(&self) -> &ConversationId {
         &self.conversation
+    }
+
+    /// The workers that are read along with it.
+    pub(crate) fn workers(&self) -> Vec<ConversationId> {
+        self.state.lock().picture.as_ref().map(P::workers).unwrap_or_default()
     }
 
     /// Tells when there is something to read.
@@ -240,7 +245,7 @@ impl Pace {
 impl<P: Picture> Following<P> {
     /// Follows until nobody reads any more, or the conversation cannot be read.
     async fn run(self) {
-        while let Ok(follow) = self.engine.follow(&self.id, None).await {
+        while let Ok(follow) = self.begin().await {
             // A picture that does not fit any more is drawn anew.
             if self.follow(follow).await.is_err() {
                 break;
@@ -248,6 +253,16 @@ impl<P: Picture> Following<P> {
         }
         self.state.lock().failed = true;
         self.state.moved.send_replace(());
+    }
+
+    /// A worker that has not written its first entry is waited for.
+    async fn begin(&self) -> Result<Follow, FollowError> {
+        match self.engine.follow(&self.id, None).await {
+            Err(FollowError::Unknown(id)) if id.as_worker().is_some() => {
+                self.engine.conversation(&id).follow_all()
+            }
+            follow => follow,
+        }
     }
 
     async fn follow(&self, mut follow: Follow) -> Result<(), Failed> {

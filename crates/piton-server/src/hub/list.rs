@@ -1,11 +1,11 @@
 //! The list of conversations, watched once for all who read it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use piton::list::{Activity, Row};
-use piton::store::{ListPosition, StoreError, Wants};
-use piton::view::Status;
+use piton::store::{Filter, ListPosition, StoreError, TurnIs, Wants};
+use piton::view::{BreakReason, Status};
 use piton::{ConversationId, Engine, Shelf, Stage};
 use serde::Serialize;
 use tokio::sync::watch;
@@ -32,6 +32,13 @@ pub(crate) struct RowView {
     pub(crate) status: Status,
     /// How many turns it has.
     pub(crate) turns: u32,
+    /// Why its open turn broke, in a word, if it did: `api_error`, `interrupted`, `limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) broke: Option<BreakReason>,
+    /// The worker that asks a person for it, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) asking_worker: Option<String>,
     /// How many messages wait for a turn of their own.
     pub(crate) waiting: u32,
     /// When the next try of its turn is due, in milliseconds since 1970, if it waits for that.
@@ -62,6 +69,8 @@ pub(crate) enum RowState {
     Asking,
     /// Its turn is not over, and nobody works on it.
     Interrupted,
+    /// Its turn was given up: the model gave no answer, or none that can be used.
+    Failed,
     /// No turn is open.
     Done,
 }
@@ -73,10 +82,12 @@ impl From<&Row> for RowView {
             Activity::Elsewhere(_) => true,
             Activity::Nobody | _ => false,
         };
+        let failed = matches!(row.broke, Some(BreakReason::ApiError | BreakReason::EmptyAnswer));
         let state = match (&row.status, works) {
             (Status::Idle, _) => RowState::Done,
             (Status::WaitingForInput { .. }, _) => RowState::Asking,
             (_, true) => RowState::Running,
+            (_, false) if failed => RowState::Failed,
             (_, false) => RowState::Interrupted,
         };
         let elsewhere = match &row.activity {
@@ -94,6 +105,8 @@ impl From<&Row> for RowView {
             state,
             status: row.status.clone(),
             turns: row.turns,
+            broke: row.broke,
+            asking_worker: None,
             waiting: row.waiting,
             next_try,
             touched: row.touched.0,
@@ -102,6 +115,50 @@ impl From<&Row> for RowView {
             end: row.end.0,
             elsewhere,
         }
+    }
+}
+
+/// The workers that ask a person, by the conversation that they work for.
+#[derive(Debug, Default)]
+pub(crate) struct Askers(BTreeMap<ConversationId, BTreeSet<ConversationId>>);
+
+impl Askers {
+    /// Those that ask now.
+    pub(crate) async fn now(engine: &Engine) -> Result<Self, StoreError> {
+        let turn = Some(TurnIs::Asking);
+        let filter = Filter { turn, worker: Some(true), ..Filter::default() };
+        let mut askers = Self::default();
+        for row in engine.list(filter, None, LIST_ROWS).await?.rows {
+            askers.note(&row);
+        }
+        Ok(askers)
+    }
+
+    /// Takes in how a worker stands; the conversation that looks different by that.
+    fn note(&mut self, row: &Row) -> Option<ConversationId> {
+        row.conversation.as_worker()?;
+        let root = row.conversation.root();
+        let asks = matches!(row.status, Status::WaitingForInput { .. });
+        let workers = self.0.entry(root.clone()).or_default();
+        let has_changed = if asks {
+            workers.insert(row.conversation.clone())
+        } else {
+            workers.remove(&row.conversation)
+        };
+        if workers.is_empty() {
+            self.0.remove(&root);
+        }
+        has_changed.then_some(root)
+    }
+
+    /// A conversation as lists show it: a worker that asks, asks for it.
+    pub(crate) fn view(&self, row: &Row) -> RowView {
+        let mut view = RowView::from(row);
+        let worker = self.0.get(&row.conversation).and_then(BTreeSet::first);
+        if let Some(worker) = worker.filter(|_| view.state != RowState::Done) {
+            (view.state, view.asking_worker) = (RowState::Asking, Some(worker.to_string()));
+        }
+        view
     }
 }
 
@@ -214,8 +271,8 @@ impl State {
 /// Watches the list. What changes within [`LIST_EVERY`] is told together, so a thousand turns at work are a
 /// few frames a second and not a frame for each entry.
 async fn run(engine: &Engine, render: Render, state: &State) -> Result<(), StoreError> {
-    let list = engine.list(piton::store::Filter::default(), None, LIST_ROWS).await?;
-    let (mut position, mut busy) = (list.position, Busy::default());
+    let list = engine.list(Filter::default(), None, LIST_ROWS).await?;
+    let (mut position, mut busy) = (list.position, Busy::now(engine).await?);
     for row in &list.rows {
         busy.note(row);
     }
@@ -228,11 +285,11 @@ async fn run(engine: &Engine, render: Render, state: &State) -> Result<(), Store
             changes = engine.changes(position, LIST_ROWS_MAX) => {
                 let changes = changes?;
                 position = changes.position;
-                changes.rows.iter().filter_map(|row| busy.note(row)).collect()
+                busy.changed(engine, changes.rows).await?
             }
             _ = look.tick() => busy.look(engine).await?,
         };
-        if !Vec::is_empty(&shown) {
+        if !shown.is_empty() {
             state.push(position, render(&shown));
             tokio::time::sleep(LIST_EVERY).await;
         }
@@ -240,20 +297,42 @@ async fn run(engine: &Engine, render: Render, state: &State) -> Result<(), Store
 }
 
 /// The conversations that somebody works on, as they were last told.
-#[derive(Debug, Default)]
-struct Busy(BTreeMap<ConversationId, (Activity, RowView)>);
+#[derive(Debug)]
+struct Busy {
+    rows: BTreeMap<ConversationId, (Activity, RowView)>,
+    askers: Askers,
+}
 
 impl Busy {
+    async fn now(engine: &Engine) -> Result<Self, StoreError> {
+        Ok(Self { rows: BTreeMap::new(), askers: Askers::now(engine).await? })
+    }
+
+    /// Takes in rows that changed; what to tell of them, and of conversations that look different because a
+    /// worker asks for them.
+    async fn changed(
+        &mut self,
+        engine: &Engine,
+        mut rows: Vec<Row>,
+    ) -> Result<Vec<RowView>, StoreError> {
+        let asked_for: BTreeSet<_> = rows.iter().filter_map(|row| self.askers.note(row)).collect();
+        for id in asked_for {
+            rows.retain(|row| row.conversation != id);
+            rows.extend(engine.row(&id).await?);
+        }
+        Ok(rows.iter().filter_map(|row| self.note(row)).collect())
+    }
+
     /// Remembers a row; what to tell of it. A turn at work writes entry after entry, and that alone is no
     /// news for a list.
     fn note(&mut self, row: &Row) -> Option<RowView> {
-        let now = RowView::from(row);
+        let now = self.askers.view(row);
         if row.activity == Activity::Nobody {
-            self.0.remove(&row.conversation);
+            self.rows.remove(&row.conversation);
             return Some(now);
         }
         let known = (row.activity.clone(), now.clone());
-        let before = self.0.insert(row.conversation.clone(), known);
+        let before = self.rows.insert(row.conversation.clone(), known);
         let is_known = before.is_some_and(|(_, before)| before.with_end(now.end) == now);
         (!is_known).then_some(now)
     }
@@ -266,7 +345,7 @@ impl Busy {
             Activity::Here(stage) => here.get(id) == Some(stage),
             Activity::Nobody | Activity::Elsewhere(_) | _ => false,
         };
-        let changed = self.0.iter().filter(|(id, (activity, _))| !is_same(id, activity));
+        let changed = self.rows.iter().filter(|(id, (activity, _))| !is_same(id, activity));
         let changed: Vec<_> = changed.map(|(id, (_, row))| (id.clone(), row.clone())).collect();
         let mut shown = Vec::new();
         for (id, before) in changed {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use piton::view::{Refused, Status};
+use piton::view::{BreakReason, Refused, Status};
 use piton::{ConversationId, Live, Shelf, View, ViewChange};
 use piton_core::id::Timestamp;
 use piton_page::{Frame, Is, ListRow, Model, Renderer, list_frame, list_without};
@@ -42,6 +42,10 @@ impl Picture for Page {
         Some(text(&self.0.now()))
     }
 
+    fn workers(&self) -> Vec<ConversationId> {
+        self.0.workers().cloned().collect()
+    }
+
     fn whole(&self) -> Arc<str> {
         "{}".into()
     }
@@ -70,15 +74,18 @@ impl Picture for Page {
 impl From<&RowView> for ListRow {
     fn from(row: &RowView) -> Self {
         let (is, mut says) = match (row.state, &row.status) {
-            (RowState::Running, _) if row.next_try.is_some() => (Is::Running, "tries again".into()),
+            // The time of the next try says it all.
+            (RowState::Running, _) if row.next_try.is_some() => (Is::Running, String::new()),
             (RowState::Running, _) => (Is::Running, "running".into()),
+            (RowState::Asking, _) if row.asking_worker.is_some() => (Is::Ask, worker_asks(row)),
             (RowState::Asking, Status::WaitingForInput { tool }) => {
                 (Is::Ask, format!("waits for you · {tool}"))
             }
             (RowState::Asking, _) => (Is::Ask, "waits for you".into()),
-            (RowState::Interrupted, _) => (Is::Halt, "interrupted".into()),
+            (RowState::Failed, _) => (Is::Bad, "failed".into()),
+            (RowState::Interrupted, _) => (Is::Halt, halted(row.broke).into()),
             (RowState::Done, _) if row.turns == 0 => (Is::Empty, "no turn yet".into()),
-            (RowState::Done, _) => (Is::Done, String::new()),
+            (RowState::Done, _) => (Is::Done, "done".into()),
         };
         if 0 < row.waiting {
             let gap = if says.is_empty() { "" } else { " · " };
@@ -93,5 +100,22 @@ impl From<&RowView> for ListRow {
             next_try: row.next_try.map(Timestamp),
             touched: Timestamp(row.touched),
         }
+    }
+}
+
+/// The number of a worker is that of its call, as on the page of the conversation.
+fn worker_asks(row: &RowView) -> String {
+    let worker = row.asking_worker.as_deref().map(ConversationId::new);
+    let call = worker.and_then(|worker| worker.as_worker()).map(|(_, call)| call);
+    let number = call.map_or(0, |call| call.index.saturating_add(1));
+    format!("worker {number} waits for you")
+}
+
+/// Why a turn stands still.
+fn halted(broke: Option<BreakReason>) -> &'static str {
+    match broke {
+        Some(BreakReason::MaxSteps | BreakReason::Limit) => "stopped at a limit",
+        Some(BreakReason::Interrupted) => "stopped",
+        Some(BreakReason::ApiError | BreakReason::EmptyAnswer) | None => "interrupted",
     }
 }

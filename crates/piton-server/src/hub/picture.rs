@@ -38,6 +38,11 @@ pub(crate) trait Picture: Send + 'static {
         None
     }
 
+    /// The workers that are read along with it.
+    fn workers(&self) -> Vec<ConversationId> {
+        Vec::new()
+    }
+
     /// All of it, for a reader that comes without a cursor.
     fn whole(&self) -> Arc<str>;
 

@@ -8,12 +8,12 @@ use piton::search::{Pattern, Query as Wanted};
 use piton::store::{Filter, TurnIs};
 use piton::view::PartView;
 use piton::{ConversationId, Shelf};
-use piton_page::{Hit, ListRow, Markup, Shell, Start, Window};
+use piton_page::{Filter as Shows, Hit, ListRow, Markup, Shell, Start, Window};
 use serde::Deserialize;
 
 use super::form::is_module;
 use crate::fault::{Fault, Kind};
-use crate::hub::{Page, RowState, RowView};
+use crate::hub::{Askers, Page, RowState};
 use crate::limits::{HITS_MAX, LIST_ROWS, UPLOAD_BYTES_MAX};
 use crate::shared::Shared;
 
@@ -23,6 +23,18 @@ use crate::shared::Shared;
 pub(super) struct ListQuery {
     state: String,
     archived: String,
+}
+
+impl ListQuery {
+    fn filter(&self) -> Shows {
+        match self.state.as_str() {
+            _ if !self.archived.is_empty() => Shows::Archive,
+            "ask" => Shows::Asks,
+            "running" => Shows::Running,
+            "open" => Shows::Open,
+            _ => Shows::All,
+        }
+    }
 }
 
 /// The list, and a new conversation beside it.
@@ -108,13 +120,26 @@ pub(super) async fn call(
     let id = shared.known(&id).await?;
     let none = || Fault::not_found("there is no such call");
     let call: CallId = call.parse().map_err(|_| none())?;
-    let body = show(&shared, &id, |page| page.0.call_body(call)).await?.ok_or_else(none)?;
+    let worker = show(&shared, &id, |page| page.0.worker_of(call).cloned()).await?;
+    let nested = match worker {
+        Some(worker) => shared.hub.workers.conversation(&worker).show(|it| it.0.html()).await,
+        None => None,
+    };
+    let body = show(&shared, &id, |page| page.0.call_body(call, nested)).await?.ok_or_else(none)?;
     if is_module(&headers) {
         return Ok(Html(body.into_string()).into_response());
     }
-    let title = format!("Call {call}");
-    let page = shell(&shared, &ListQuery::default(), (&title, Some(&id)), (body, false)).await?;
-    Ok(page.into_response())
+    Ok(part(&shared, &id, &format!("Call {call}"), body).await?.into_response())
+}
+
+/// A part of a conversation as a page of its own, for a browser without the module.
+pub(super) async fn part(
+    shared: &Shared,
+    id: &ConversationId,
+    title: &str,
+    body: Markup,
+) -> Result<Html<String>, Fault> {
+    shell(shared, &ListQuery::default(), (title, Some(id)), (body, false)).await
 }
 
 /// What the model wrote in a step, as it wrote it.
@@ -209,23 +234,25 @@ async fn shell(
     (title, current): (&str, Option<&ConversationId>),
     (main, is_list): (Markup, bool),
 ) -> Result<Html<String>, Fault> {
-    let turn = match query.state.as_str() {
-        "ask" => Some(TurnIs::Asking),
-        "open" | "running" => Some(TurnIs::Open),
-        _ => None,
-    };
-    let shelf = if query.archived.is_empty() { Shelf::Listed } else { Shelf::Archived };
+    let shown = query.filter();
+    let is_open = matches!(shown, Shows::Asks | Shows::Running | Shows::Open);
+    let turn = is_open.then_some(TurnIs::Open);
+    let shelf = if shown == Shows::Archive { Shelf::Archived } else { Shelf::Listed };
     let filter = Filter { turn, worker: Some(false), shelf: Some(shelf), ..Filter::default() };
     let list = shared.engine().list(filter, None, LIST_ROWS).await?;
-    let mut rows: Vec<_> = list.rows.iter().map(RowView::from).collect();
-    if query.state == "running" {
-        rows.retain(|row| row.state == RowState::Running);
+    let askers = Askers::now(shared.engine()).await?;
+    let mut rows: Vec<_> = list.rows.iter().map(|row| askers.view(row)).collect();
+    match shown {
+        Shows::Running => rows.retain(|row| row.state == RowState::Running),
+        // Also those that a worker asks for.
+        Shows::Asks => rows.retain(|row| row.state == RowState::Asking),
+        Shows::All | Shows::Open | Shows::Archive => {}
     }
     let rows: Vec<_> = rows.iter().map(ListRow::from).collect();
     let current = current.map(ConversationId::as_str);
     Ok(Html(piton_page::document(&Shell {
         title,
-        list: piton_page::list(&rows, current),
+        list: piton_page::list(&rows, current, shown),
         main,
         is_list,
         build: env!("CARGO_PKG_VERSION"),

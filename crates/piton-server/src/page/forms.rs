@@ -10,7 +10,7 @@ use piton::{
     Command, Conversation, ConversationId, Envelope, ForkAt, NewMessage, OnIncomplete, Shelf,
     UserPart, Verdict, View, reader,
 };
-use piton_agent::Overrides;
+use piton_agent::{Dollars, Overrides};
 use piton_core::command::ConfigChange;
 use piton_core::id::Timestamp;
 use serde::Deserialize;
@@ -125,7 +125,36 @@ pub(super) async fn go_on(
     who: Who,
     form: Form,
 ) -> Result<Done, Fault> {
-    press(&shared, (&id, &who), &form, ("continue", Command::Resume)).await
+    if form.get("do") == Some("raise") {
+        let (verb, raised) = raised(&form)?;
+        let pressed = Pressed { verb: &verb, command: Command::Resume, overrides: raised };
+        return press(&shared, (&id, &who), &form, pressed).await;
+    }
+    press(&shared, (&id, &who), &form, Pressed::of("continue", Command::Resume)).await
+}
+
+/// A limit that is raised, and the name of doing so: another number is another command.
+fn raised(form: &Form) -> Result<(String, Overrides), Fault> {
+    let mut raised = Overrides::default();
+    let bad = |what: &str| Fault::bad(format!("{what} is a number that is more than 0"));
+    let number = if let Some(typed) = form.get("cost") {
+        let dollars: Dollars = typed.trim().parse().map_err(|_| bad("a limit of cost"))?;
+        raised.microdollars_max = Some(dollars.microdollars());
+        dollars.microdollars()
+    } else if let Some(typed) = form.get("tokens") {
+        let tokens = typed.trim().parse().map_err(|_| bad("a limit of tokens"))?;
+        raised.tokens_max = Some(tokens);
+        tokens
+    } else {
+        let typed = form.get("steps").unwrap_or_default();
+        let steps: u32 = typed.trim().parse().map_err(|_| bad("a limit of answers"))?;
+        raised.steps_max = Some(steps);
+        steps.into()
+    };
+    if number == 0 {
+        return Err(bad("a limit"));
+    }
+    Ok((format!("raise-{number}"), raised))
 }
 
 /// Breaks the turn off, or closes it.
@@ -136,8 +165,8 @@ pub(super) async fn stop(
     form: Form,
 ) -> Result<Done, Fault> {
     let pressed = match form.get("do") {
-        Some("end") => ("stop", Command::Stop),
-        _ => ("interrupt", Command::Interrupt),
+        Some("end") => Pressed::of("stop", Command::Stop),
+        _ => Pressed::of("interrupt", Command::Interrupt),
     };
     press(&shared, (&id, &who), &form, pressed).await
 }
@@ -149,7 +178,21 @@ pub(super) async fn discard(
     who: Who,
     form: Form,
 ) -> Result<Done, Fault> {
-    press(&shared, (&id, &who), &form, ("discard", Command::Discard)).await
+    press(&shared, (&id, &who), &form, Pressed::of("discard", Command::Discard)).await
+}
+
+/// What a button of a turn does.
+struct Pressed<'a> {
+    /// What it is called, in the name of the command.
+    verb: &'a str,
+    command: Command,
+    overrides: Overrides,
+}
+
+impl<'a> Pressed<'a> {
+    fn of(verb: &'a str, command: Command) -> Self {
+        Self { verb, command, overrides: Overrides::default() }
+    }
 }
 
 /// A button of a turn. A turn that is not the open one any more is left alone: the page was late.
@@ -157,7 +200,7 @@ async fn press(
     shared: &Shared,
     (id, who): (&str, &Who),
     form: &Form,
-    (verb, command): (&str, Command),
+    Pressed { verb, command, overrides }: Pressed<'_>,
 ) -> Result<Done, Fault> {
     let id = shared.writable(id).await?;
     let view = shared.engine().view(&id).await?;
@@ -173,7 +216,7 @@ async fn press(
     let conversation = shared.engine().conversation(&id);
     let name = format!("page-{verb}-{}", moment(&view));
     let envelope = named(&conversation, who, name, command).await?;
-    post(shared, &conversation, envelope).await?;
+    post(shared, &conversation, with_overrides(envelope, &overrides)).await?;
     Ok(form.done(&format!("/c/{id}")))
 }
 

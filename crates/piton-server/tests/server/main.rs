@@ -14,4 +14,7 @@ mod openapi;
 mod page;
 mod refused;
 mod secrets;
+mod titles;
 mod tls;
+mod undo;
+mod workers;

@@ -98,7 +98,7 @@ async fn no_answer_and_no_line_of_the_log_has_a_secret() {
         .with_writer(move || writer.clone())
         .finish();
     let _watched = tracing::subscriber::set_default(subscriber);
-    let stage = Stage::with(TALK, SETTINGS, &[("ANTHROPIC_API_KEY", KEY)]);
+    let stage = Stage::with(TALK, SETTINGS, vec![("ANTHROPIC_API_KEY".into(), KEY.into())]);
     let cookie = sign_in(&stage).await;
     let id = stage.said("go").await;
     let mut answers = everything(&stage, &id).await;

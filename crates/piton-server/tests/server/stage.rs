@@ -24,25 +24,22 @@ pub(crate) const HOST: &str = "localhost:4000";
 
 pub(crate) struct Stage {
     pub(crate) dir: TempDir,
-    variables: Vec<(&'static str, &'static str)>,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) engine: Engine,
     pub(crate) server: Server,
     pub(crate) token: String,
+    /// Beside those of every test.
+    variables: Vec<(String, String)>,
 }
 
 impl Stage {
     /// A server whose model follows a script.
     pub(crate) fn new(script: &str) -> Self {
-        Self::with(script, "", &[])
+        Self::with(script, "", Vec::new())
     }
 
     /// The same with settings, and variables of its environment.
-    pub(crate) fn with(
-        script: &str,
-        settings: &str,
-        variables: &[(&'static str, &'static str)],
-    ) -> Self {
+    pub(crate) fn with(script: &str, settings: &str, variables: Vec<(String, String)>) -> Self {
         let dir = TempDir::new().unwrap();
         for name in ["work", "home", "closed"] {
             fs::create_dir(dir.path().join(name)).unwrap();
@@ -52,9 +49,8 @@ impl Stage {
         let tokens = Tokens::of(&dir.path().join("home"));
         let token = tokens.add("test", Bearer::Program, Timestamp(0)).unwrap();
         let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
-        let variables = variables.to_vec();
         let (engine, server) = start(&dir, &journal, &variables);
-        Self { dir, variables, journal, engine, server, token }
+        Self { dir, journal, engine, server, token, variables }
     }
 
     /// The server dies in the middle of everything, and another one starts over the same store.
@@ -71,7 +67,7 @@ impl Stage {
 
     /// Another process over the same store, seen in another way.
     pub(crate) fn another_over(&self, journal: &Arc<dyn Journal>) -> (Engine, Server) {
-        start(&self.dir, journal)
+        start(&self.dir, journal, &self.variables)
     }
 
     pub(crate) fn tokens(&self) -> Tokens {
@@ -183,15 +179,12 @@ impl Stage {
     }
 }
 
-fn start(
-    dir: &TempDir,
-    journal: &Arc<dyn Journal>,
-    more: &[(&'static str, &'static str)],
-) -> (Engine, Server) {
+fn start(dir: &TempDir, journal: &Arc<dyn Journal>, more: &[(String, String)]) -> (Engine, Server) {
     let (home, work) = (dir.path().join("home"), dir.path().join("work"));
     let script = format!("script:{}", dir.path().join("script.json").display());
     let variables = [("PITON_HOME", home.to_str().unwrap()), ("PITON_MODEL", script.as_str())];
-    let variables = variables.into_iter().chain(more.iter().copied());
+    let more = more.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let variables = variables.into_iter().chain(more);
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
     let settings = Settings::resolve(Environment::new(work.clone(), variables)).unwrap();
     let agent = Arc::new(Agent::load(settings).unwrap());

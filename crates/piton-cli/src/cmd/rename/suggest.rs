@@ -5,13 +5,12 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command as Process, Stdio};
 
 use piton::{Command, reader};
-use piton_agent::{Agent, Overrides, Reader, Settings};
+use piton_agent::{Agent, Reader, Settings};
 use piton_core::id::ConversationId;
-use piton_core::view::{ItemView, TurnEnd, View};
+use piton_core::view::{TurnEnd, View};
 
 use super::send::send;
 use crate::output::Output;
-use crate::render::turn;
 use crate::report::{Fault, Report};
 use crate::{store, target};
 
@@ -21,12 +20,7 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 /// Has a title found for a conversation whose first turn is complete, if that is wanted. What goes wrong is
 /// noted in the log alone.
 pub(in crate::cmd) fn ask_beside(agent: &Agent, id: &ConversationId, view: &View, reader: Reader) {
-    let is_first = view.turns.len() == 1
-        && view.turns.last().is_some_and(|turn| turn.head.end == Some(TurnEnd::Completed));
-    let head = &view.head;
-    let is_own = head.origin.is_none() && head.imported.is_none() && head.parent.is_none();
-    let asks = head.model.as_ref().is_some_and(|model| agent.asks_for_title(model, reader));
-    if !(is_first && is_own && asks) {
+    if !agent.wants_title(view, reader) {
         return;
     }
     let mut process = Process::new(OWN_PROGRAM);
@@ -51,12 +45,12 @@ pub(super) async fn run(
     if state.opened.as_ref().is_some_and(|opened| opened.title.is_some()) {
         return Ok(Report::nothing("The conversation has a title, and keeps it."));
     }
-    let Some((said, answered)) = beginning(&View::from(&state)) else {
+    let view = View::from(&state);
+    if !view.shown().any(|turn| turn.head.end == Some(TurnEnd::Completed)) {
         return Ok(Report::nothing("There is no complete turn yet that a title could be for."));
-    };
+    }
     let agent = Agent::load(settings.clone())?;
-    let model = agent.model(&Overrides::default(), state.config.model.as_ref())?;
-    let title = match agent.title_for(model, &said, &answered).await {
+    let title = match agent.suggested_title(&view).await {
         Ok(Some(title)) => title,
         Ok(None) => return Ok(failed("the model said nothing")),
         Err(error) => return Ok(failed(&error.to_string())),
@@ -69,15 +63,4 @@ pub(super) async fn run(
 fn failed(why: &str) -> Report {
     tracing::warn!(why, "no title was found");
     Report::broken(&format!("error: no title was found: {why}"))
-}
-
-/// What was said first, and what was answered.
-fn beginning(view: &View) -> Option<(String, String)> {
-    let mut turns = view.shown();
-    let turn = turns.find(|turn| turn.head.end == Some(TurnEnd::Completed))?;
-    let said = turn.items.iter().find_map(|item| match item {
-        ItemView::Message(message) => Some(turn::said(&message.parts)),
-        ItemView::Step(_) | _ => None,
-    })?;
-    Some((said, turn.steps().next_back().map(turn::text).unwrap_or_default()))
 }
