@@ -34,7 +34,7 @@ pub(super) fn run(bench: &Bench, turns: usize) -> Outcome<Run> {
         return Err("six numbers were expected".into());
     };
     let (p50, p99) = (Duration::from_secs_f64(p50), Duration::from_secs_f64(p99));
-    let (took, wrong) = (Duration::from_secs_f64(took), if wrong == 0.0 { 0 } else { 1 });
+    let (took, wrong) = (Duration::from_secs_f64(took), usize::from(wrong != 0.0));
     Ok(Run { entries: 0, wrong, p50, p99, took, before, peak })
 }
 
@@ -55,9 +55,11 @@ pub(crate) fn bare_only(home: &Path, turns: usize) -> Outcome<()> {
         let start = Instant::now();
         try_join_all(known.iter().map(|conversation| async {
             let said = piton::Command::say(NewMessage::text("go"));
-            match conversation.perform(said).await? {
-                Ending::Done => Ok(()),
-                other => Outcome::Err(format!("a turn ended with {other:?}").into()),
+            let ending = conversation.perform(said).await?;
+            if ending == Ending::Done {
+                Outcome::Ok(())
+            } else {
+                Err(format!("a turn ended with {ending:?}").into())
             }
         }))
         .await?;

@@ -33,7 +33,8 @@ impl Failed {
 pub(super) async fn begin(client: &Client, count: usize) -> Outcome<Vec<String>> {
     let one = |_| async move {
         let told = post(client, "/api/v1/conversations", &json!({})).await?;
-        Ok::<_, Failed>(told["conversation"].as_str().unwrap_or_default().to_owned())
+        let name = told.get("conversation").and_then(Value::as_str);
+        name.map(ToOwned::to_owned).ok_or_else(|| Failed::by("a conversation without a name"))
     };
     let names = stream::iter(0..count).map(one).buffer_unordered(REQUESTS_MAX).try_collect();
     Ok(names.await?)
@@ -78,7 +79,7 @@ async fn rest(client: &Client) -> Outcome<()> {
     loop {
         let (status, body) = client.ask("GET", path, "").await?;
         let told: Value = serde_json::from_str(&body)?;
-        match told["conversations"].as_array().map(Vec::len) {
+        match told.get("conversations").and_then(Value::as_array).map(Vec::len) {
             Some(0) => return Ok(()),
             // wait: nobody reads, so nobody is told
             Some(_) => tokio::time::sleep(LOOK_EVERY).await,
