@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod answer;
+pub(crate) mod attach;
 pub(crate) mod chat;
 pub(crate) mod compact;
 pub(crate) mod config;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_core::view;
 
+mod attach;
 mod chat;
 mod compact;
 mod config;
@@ -26,6 +27,7 @@ mod stop;
 mod turns;
 mod undo;
 
+pub(crate) use self::attach::Attach;
 pub(crate) use self::chat::Chat;
 pub(crate) use self::compact::{Compact, TokensFlags, Uncompact};
 pub(crate) use self::config::{Config, ConfigWish};
@@ -135,6 +137,8 @@ pub(crate) enum Command {
     Help(Help),
     /// Print completions for a shell, or a page for `man`
     Completions(Completions),
+    /// Look at a conversation that another process or a server works on, and take part in it
+    Attach(Attach),
     /// Serve conversations over HTTP, for browsers and programs; or make a token for one
     Serve(Serve),
     /// Play a provider, for tests of this and other agents
@@ -460,6 +464,7 @@ impl Command {
             Self::Answer(answer) if answer.json => Form::Json,
             Self::Permissions(flags) if flags.json => Form::Json,
             Self::Serve(serve) if serve.json => Form::Json,
+            Self::Attach(attach) if attach.json => Form::Json,
             Self::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Self::Mcp(mcp) if mcp.json => Form::Json,
             Self::Fork(fork) if fork.json => Form::Json,
@@ -505,6 +510,7 @@ impl Command {
             | Self::Help(_)
             | Self::Completions(_)
             | Self::Serve(_)
+            | Self::Attach(_)
             | Self::Sim(_) => Form::Text,
         }
     }

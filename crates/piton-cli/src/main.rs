@@ -10,6 +10,7 @@ mod cmd;
 
 mod drafts;
 mod log;
+mod remote;
 mod slash;
 mod store;
 mod target;
@@ -125,6 +126,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Sim(Sim::Mcp(flags)) => cmd::sim_mcp::run(flags, output).await,
         Command::Sim(Sim::Serve(serve)) => cmd::sim_serve::run(serve, output).await,
         Command::Serve(serve) => cmd::serve::run(&serve, &settings, output).await,
+        Command::Attach(attach) => cmd::attach::run(&attach, &settings, output).await,
     }
 }
 

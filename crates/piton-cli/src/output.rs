@@ -275,6 +275,11 @@ impl Output {
         }
     }
 
+    /// From now on nothing is waited for: beside what is typed nothing is drawn anew.
+    pub(crate) fn wait_for_nothing(&mut self) {
+        self.area.forget();
+    }
+
     /// Takes away what is drawn anew.
     pub(crate) fn rest(&mut self) {
         if !self.area.is_drawn() {

@@ -1,6 +1,7 @@
 //! How it went: a message, hints, an exit code.
 
 mod advice;
+mod answering;
 mod attach;
 mod chat;
 mod code;
@@ -14,6 +15,7 @@ mod input;
 mod letter;
 mod opening;
 mod refused;
+mod server;
 mod storing;
 mod undo;
 
@@ -35,6 +37,7 @@ pub(crate) use self::holding::holding;
 pub(crate) use self::import::ImportFault;
 pub(crate) use self::input::InputFault;
 pub(crate) use self::letter::LetterFault;
+pub(crate) use self::server::ServerFault;
 pub(crate) use self::undo::UndoFault;
 use crate::output::{Form, Output};
 use crate::render::cost::{self, InAll};

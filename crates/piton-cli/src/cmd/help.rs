@@ -12,7 +12,7 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 28] = [
+const TOPICS: [(&str, &str); 29] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("cost", include_str!("../../../../docs/cost.md")),
@@ -34,6 +34,7 @@ const TOPICS: [(&str, &str); 28] = [
     ("hooks", include_str!("../../../../docs/hooks.md")),
     ("mcp", include_str!("../../../../docs/mcp.md")),
     ("subagents", include_str!("../../../../docs/subagents.md")),
+    ("attach", include_str!("../../../../docs/attach.md")),
     ("serve", include_str!("../../../../docs/serve.md")),
     ("import", include_str!("../../../../docs/import.md")),
     ("settings", include_str!("../../../../docs/settings.md")),

@@ -87,6 +87,11 @@ impl Area {
         text
     }
 
+    /// What was waited for is there, or comes no more.
+    pub(super) fn forget(&mut self) {
+        self.last = None;
+    }
+
     pub(super) fn is_drawn(&self) -> bool {
         !self.drawn.is_empty()
     }

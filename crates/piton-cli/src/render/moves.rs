@@ -60,8 +60,10 @@ pub(crate) fn apply(view: &mut View, change: &ViewChange) -> Option<Vec<Move>> {
 pub(crate) fn of_turn(turn: &TurnView) -> Vec<Move> {
     let mut moves = Vec::new();
     for item in &turn.items {
-        if let ItemView::Step(new) = item {
-            step(None, None, new, &mut moves);
+        match item {
+            ItemView::Step(new) => step(None, None, new, &mut moves),
+            ItemView::Message(new) => moves.push(Move::Said(Box::new(new.clone()))),
+            _ => {}
         }
     }
     // A plan is no answer.

@@ -12,6 +12,7 @@ use piton_core::id::ConversationId;
 use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
 
+use super::answering::{NEXT_QUESTION, SECRET, answering, instead, nothing_asked, taking};
 use super::attach::AttachFault;
 use super::code::Code;
 use super::command::CommandFault;
@@ -23,6 +24,7 @@ use super::input::InputFault;
 use super::letter::LetterFault;
 use super::opening::{RENAME, opening};
 use super::refused::going_on;
+use super::server::ServerFault;
 use super::storing::storing;
 use super::undo::UndoFault;
 use crate::render::incomplete::{self, Newest};
@@ -94,6 +96,9 @@ pub(crate) enum Fault {
     /// A command for another process did not come to its end.
     #[error(transparent)]
     Letter(#[from] LetterFault),
+    /// A server does not do what it was asked.
+    #[error(transparent)]
+    Server(#[from] ServerFault),
     /// No rule has that number.
     #[error("there is no rule {number}; there are {count}")]
     NoRule {
@@ -277,6 +282,7 @@ impl Fault {
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Letter(fault) => fault.code(),
+            Self::Server(fault) => fault.code(),
             Self::Import(fault) => fault.code(),
             Self::Input(fault) => fault.code(),
             Self::Config(error) => config::code(error),
@@ -356,6 +362,7 @@ impl Fault {
             Self::Undo(_) => "undo",
             Self::Fork(_) => "fork",
             Self::Letter(fault) => fault.reason(),
+            Self::Server(fault) => fault.reason(),
             Self::Incomplete { .. } | Self::LeftAlone => "incomplete_turn",
             Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) | Self::Load(_) => "model",
@@ -425,6 +432,7 @@ impl Fault {
             Self::Undo(fault) => fault.hints(),
             Self::Fork(fault) => fault.hints(),
             Self::Letter(fault) => fault.hints(),
+            Self::Server(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![
                     "piton ls --all shows the conversations of all directories".into(),
@@ -492,19 +500,6 @@ fn placing(error: &SettingsError) -> &'static str {
     }
 }
 
-/// What to do about a question that somebody else has answered.
-const NEXT_QUESTION: &str = "piton answer shows what is asked now";
-
-fn taking(conversation: &ConversationId) -> String {
-    format!(
-        "it counts as soon as that process, or the next one, looks; to see it: piton print {conversation}"
-    )
-}
-
-fn instead(kept: Option<&String>) -> String {
-    kept.map(|kept| format!(", and another one is kept, {kept}")).unwrap_or_default()
-}
-
 fn rule_held(number: usize, conversation: &ConversationId) -> Vec<String> {
     let stop = format!("piton stop {conversation}");
     vec![
@@ -515,23 +510,6 @@ fn rule_held(number: usize, conversation: &ConversationId) -> Vec<String> {
 
 /// What to do about settings that cannot be changed.
 const RULE_FILE: &str = "see to the file and try again, or decide for this conversation only";
-
-/// What to do about a secret that is asked.
-const SECRET: &str = "type it where it is asked, or on a terminal: piton query --continue; or: piton answer --decline";
-
-fn nothing_asked(conversation: &ConversationId, last: Option<&String>) -> Vec<String> {
-    let others = "piton ls shows which conversations wait for input; --id ID chooses one";
-    let ways = [format!("piton print {conversation} shows it"), others.to_owned()];
-    last.cloned().into_iter().chain(ways).collect()
-}
-
-fn answering(words: &str, more: &[String]) -> Vec<String> {
-    let rule = "always is possible only where a rule can say it; piton help permissions";
-    let answers = format!("answer with one of {words}");
-    let may_be_always = words.contains("always");
-    let ways = [answers].into_iter().chain(may_be_always.then(|| rule.into()));
-    more.iter().cloned().chain(ways).collect()
-}
 
 impl From<SessionError> for Fault {
     fn from(error: SessionError) -> Self {

@@ -88,6 +88,12 @@ pub(crate) enum LetterFault {
         /// What does not happen.
         what: &'static str,
     },
+    /// The process at work has not taken what was typed beside its turn.
+    #[error("{} has not reacted, and what you typed was taken back", holding(holder.as_ref()))]
+    Deaf {
+        /// The process.
+        holder: Option<Holder>,
+    },
     /// The engine could not leave it.
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -103,6 +109,7 @@ impl LetterFault {
             | Self::NotLeft { refusal: Refusal::QueueFull { .. }, .. }
             | Self::RetryHeld { .. }
             | Self::NotStopped { .. }
+            | Self::Deaf { .. }
             | Self::NotTaken { .. } => Code::Transient,
             Self::Refused {
                 refusal:
@@ -129,7 +136,7 @@ impl LetterFault {
             Self::Waits { .. } => "incomplete_turn",
             Self::Nowhere { .. } => "workspace",
             Self::TakenBack { .. } => "taken_back",
-            Self::NotStopped { .. } | Self::NotTaken { .. } => "not_taken",
+            Self::NotStopped { .. } | Self::NotTaken { .. } | Self::Deaf { .. } => "not_taken",
             Self::NoSuchNumber { .. } => "unknown_message",
             Self::Command(_) | Self::Follow(_) => "store",
         }
@@ -194,6 +201,7 @@ impl LetterFault {
             }
             Self::NoSuchNumber { .. } => vec!["piton queue shows them with their numbers".into()],
             Self::NotTaken { .. } => vec!["to wait longer: --wait SECONDS".into()],
+            Self::Deaf { .. } => vec!["type it again in a moment".into()],
             Self::NotStopped { holder: Some(holder) } => {
                 vec![format!("to end the process itself: kill {}", holder.pid)]
             }

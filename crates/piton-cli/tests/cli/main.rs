@@ -12,6 +12,7 @@ mod world;
 mod add_dir;
 mod anew;
 mod asking;
+mod attach;
 mod bypass;
 mod chat;
 mod chat_commands;

@@ -21,18 +21,18 @@ const ENDLESS: &str = r#"{"steps":[{"say":"abcdefghijklmnopqrstuvwxyz","chunk":1
     {"say":"late"}]}"#;
 
 /// A server that runs, and a client of it.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     stderr: BufReader<ChildStderr>,
     /// `127.0.0.1:PORT`
-    address: String,
+    pub(crate) address: String,
     /// The path that signs a browser in.
     sign_in: String,
-    token: String,
+    pub(crate) token: String,
 }
 
 impl Serving {
-    fn start(world: &World, model: &str, args: &[&str]) -> Self {
+    pub(crate) fn start(world: &World, model: &str, args: &[&str]) -> Self {
         let kept = fs::read_to_string(world.path("token"));
         let token = kept.unwrap_or_else(|_| {
             let ran = world.run(&["serve", "token", "test"]);
@@ -88,19 +88,19 @@ impl Serving {
         (status, serde_json::from_str(&body).unwrap_or(Value::String(body)))
     }
 
-    fn post(&self, path: &str, body: &Value) -> Value {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
         let (status, told) = self.ask("POST", path, body);
         assert!((200..300).contains(&status), "{path}: {status} {told}");
         told
     }
 
-    fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         let (status, told) = self.ask("GET", path, &Value::Null);
         assert_eq!(status, 200, "{path}: {told}");
         told
     }
 
-    fn begin(&self) -> String {
+    pub(crate) fn begin(&self) -> String {
         self.post("/conversations", &json!({}))["conversation"].as_str().unwrap().to_owned()
     }
 
@@ -136,7 +136,7 @@ impl Serving {
         (self.child.wait().unwrap().code(), said)
     }
 
-    fn kill_9(mut self) {
+    pub(crate) fn kill_9(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }

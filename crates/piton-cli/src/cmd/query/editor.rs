@@ -74,7 +74,7 @@ pub(crate) async fn edited(
 
 /// Lets a person change what a call writes, and gives the arguments with that; none if it is as it was, or
 /// nothing is left of it.
-pub(super) async fn rewritten(
+pub(in crate::cmd) async fn rewritten(
     content: &Content,
     environment: &Environment,
     stage: &mut Stage<'_>,

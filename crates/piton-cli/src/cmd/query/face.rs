@@ -1,9 +1,9 @@
 //! Shows a turn as it happens: answers to standard output, everything else to the person.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anstyle::Style as Look;
-use piton_core::id::{Attempt, CallId, ConversationId, MessageId, Timestamp, TurnId};
+use piton_core::id::{Attempt, CallId, ConversationId, InquiryId, MessageId, Timestamp, TurnId};
 use piton_core::summary::shorten;
 use piton_core::tasks::UPDATE_PLAN;
 use piton_core::view::{
@@ -57,6 +57,8 @@ pub(super) struct Face {
     tasks: Vec<Task>,
     /// Differences that questions have shown whole.
     asked: BTreeMap<CallId, String>,
+    /// Questions that were answered here, where another process performs the turn; none where this one does.
+    answered: Option<BTreeSet<InquiryId>>,
 }
 
 impl Face {
@@ -79,6 +81,51 @@ impl Face {
             pace,
             tasks,
             asked,
+            answered: None,
+        }
+    }
+
+    /// From now on it shows what another process performs.
+    pub(super) fn look_on(&mut self) {
+        self.answered = Some(BTreeSet::new());
+    }
+
+    /// Whether it shows what another process performs.
+    pub(super) fn looks_on(&self) -> bool {
+        self.answered.is_some()
+    }
+
+    /// A question is being answered here.
+    pub(super) fn know_answered(&mut self, asked: &InquiryId) {
+        if let Some(answered) = &mut self.answered {
+            answered.insert(asked.clone());
+        }
+    }
+
+    /// The answer has not arrived.
+    pub(super) fn forget_answered(&mut self, asked: &InquiryId) {
+        if let Some(answered) = &mut self.answered {
+            answered.remove(asked);
+        }
+    }
+
+    /// Whether a question was answered here and need not be asked again, although the answer is not in the view
+    /// yet.
+    pub(super) fn has_answered(&self, asked: &InquiryId) -> bool {
+        self.answered.as_ref().is_some_and(|answered| answered.contains(asked))
+    }
+
+    /// Whether the answer that counts was given here.
+    pub(super) fn is_ours(&self, asked: &QuestionView) -> bool {
+        let elsewhere = asked.answer.as_ref().is_some_and(|answer| answer.elsewhere);
+        self.answered.as_ref().map_or(!elsewhere, |answered| answered.contains(&asked.id))
+    }
+
+    /// Shows what happened in the newest turn until now, as far as the view tells.
+    pub(super) fn recount(&mut self, output: &mut Output) {
+        let moves = self.view.turns.last().map(moves::of_turn).unwrap_or_default();
+        for happened in &moves {
+            self.happened(happened, output);
         }
     }
 
@@ -128,7 +175,7 @@ impl Face {
             Move::SummedUp(covered) => room::summed_up(covered),
             Move::Shortened(outputs) => tool::shortened(*outputs),
             Move::Settled(_, asked) => match &asked.answer {
-                Some(answer) if answer.elsewhere => tool::answered(&answer.given),
+                Some(answer) if !self.is_ours(asked) => tool::answered(&answer.given),
                 Some(_) | None => return,
             },
             Move::TurnBegan(_)
@@ -330,7 +377,7 @@ impl Face {
             Move::Planned(1) => output.talk("Not split: one worker does it."),
             Move::Planned(count) => output.talk(&format!("Split into {count} subtasks.")),
             Move::Settled(_, asked) => {
-                if let Some(answer) = asked.answer.as_ref().filter(|answer| answer.elsewhere) {
+                if let Some(answer) = asked.answer.as_ref().filter(|_| !self.is_ours(asked)) {
                     output.talk(&tool::answered(&answer.given));
                 }
             }

@@ -7,7 +7,7 @@ use piton_core::id::ConversationId;
 
 /// Follows a conversation and its workers.
 #[derive(Debug)]
-pub(super) struct Feed {
+pub(in crate::cmd) struct Feed {
     engine: Engine,
     own: Follow,
     workers: Vec<(ConversationId, Follow)>,
@@ -16,16 +16,22 @@ pub(super) struct Feed {
 }
 
 /// News, and which worker they are of. Of the conversation itself, if of none.
-pub(super) type Told = (Option<ConversationId>, News);
+pub(in crate::cmd) type Told = (Option<ConversationId>, News);
 
 impl Feed {
-    pub(super) async fn new(engine: Engine, own: &Conversation) -> Result<Self, FollowError> {
+    pub(in crate::cmd) async fn new(
+        engine: Engine,
+        own: &Conversation,
+    ) -> Result<Self, FollowError> {
         let own = own.follow().await?;
         Ok(Self { engine, own, workers: Vec::new(), held: None })
     }
 
     /// Follows a worker that was there before.
-    pub(super) async fn join(&mut self, worker: &ConversationId) -> Result<(), FollowError> {
+    pub(in crate::cmd) async fn join(
+        &mut self,
+        worker: &ConversationId,
+    ) -> Result<(), FollowError> {
         if !self.has(worker) {
             let follow = self.engine.conversation(worker).follow().await?;
             self.workers.push((worker.clone(), follow));
@@ -34,7 +40,7 @@ impl Feed {
     }
 
     /// Follows a worker that has just begun, from its first entry on.
-    pub(super) fn join_new(&mut self, worker: &ConversationId) -> Result<(), FollowError> {
+    pub(in crate::cmd) fn join_new(&mut self, worker: &ConversationId) -> Result<(), FollowError> {
         if !self.has(worker) {
             let follow = self.engine.conversation(worker).follow_all()?;
             self.workers.push((worker.clone(), follow));
@@ -47,7 +53,7 @@ impl Feed {
     }
 
     /// Waits for what comes next. May be dropped and called again.
-    pub(super) async fn next(&mut self) -> Result<Told, FollowError> {
+    pub(in crate::cmd) async fn next(&mut self) -> Result<Told, FollowError> {
         if self.held.is_none() {
             let own = self.own.next().map(|news| (None, news)).boxed();
             let workers = self.workers.iter_mut();
@@ -73,7 +79,7 @@ impl Feed {
 
     /// What the journals have, without waiting for more. What workers did goes before what the
     /// conversation says of it.
-    pub(super) async fn next_entry(&mut self) -> Result<Option<Told>, FollowError> {
+    pub(in crate::cmd) async fn next_entry(&mut self) -> Result<Option<Told>, FollowError> {
         if self.held.is_none() {
             self.held = self.own.next_entry().await?;
         }

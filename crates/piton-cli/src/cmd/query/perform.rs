@@ -22,6 +22,7 @@ use super::face::Face;
 use super::feed::{Feed, Told};
 use super::heartbeat::Heartbeat;
 use super::interrupt::{Chosen, RESTART_TEXT};
+use super::link::Link;
 use super::mail::Mail;
 use super::notes;
 use super::opened::{Life, Opened};
@@ -360,7 +361,9 @@ fn watch_of(
     let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
     let face = Face::new(view.clone(), stage.form, pace, errand.turn(view));
     let rules = Rules { file: asked.settings.file.clone(), batch: asked.agent.asks_in_batches() };
-    let mut watch = Watch::new(face, opened.engine.clone(), opened.conversation.clone(), rules);
+    let id = opened.conversation.id().clone();
+    let (engine, conversation) = (opened.engine.clone(), opened.conversation.clone());
+    let mut watch = Watch::new(face, Link::Own { engine, conversation }, id, rules);
     if stage.beside.is_some() {
         watch.without_menu();
     }
@@ -421,7 +424,7 @@ async fn see_through(
             answer = beside::answered(&mut stage.beside), if !watch.is_asking() => {
                 beside::show_answer(answer, stage);
             }
-            known = answered(&mut watch.answering) => watch.settle(known, stage.output),
+            settled = answered(&mut watch.answering) => watch.settle(settled, stage.output),
             () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
                 ask(&mut watch, &mut feed, asked, stage).await?;
             }

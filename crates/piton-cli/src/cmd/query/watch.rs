@@ -3,53 +3,47 @@
 mod answering;
 mod editing;
 mod paging;
+mod settled;
 mod together;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::future::{Future, pending};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::time::Instant;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton::{Command, Conversation, Engine, News};
+use piton::{Command, News};
 use piton_core::id::{ConversationId, InquiryId, MessageId, Timestamp};
-use piton_core::view::{InquiryKind, ItemView, Patch, TurnView, View, ViewChange};
+use piton_core::view::{InquiryKind, QuestionView, TurnView, View, ViewChange};
 
+use self::settled::{Answering, closes};
+pub(in crate::cmd) use self::settled::{Settled, answered};
 use self::together::{Together, Understood};
 use super::face::Face;
 use super::feed::Told;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
+use super::link::Link;
 use crate::ask::{LineEdit, Offer, Pager, Prompt};
-use crate::output::Output;
+use crate::output::{Form, Output};
+use crate::render::answer::Pace;
 use crate::render::moves::{self, Move};
 use crate::render::rule::told_all;
 use crate::render::running::Waiting;
+use crate::report::Report;
 use crate::signals::Push;
 use crate::terminal::{Echo, Terminal, Typed};
 
-/// Whether the question was open, once that is known.
-type Answering = Option<Pin<Box<dyn Future<Output = bool>>>>;
-
-/// Waits until the driver has taken in the answer that is on its way.
-pub(super) async fn answered(answering: &mut Answering) -> bool {
-    match answering {
-        Some(answering) => answering.await,
-        None => pending().await,
-    }
-}
-
 /// Watches a turn for a person.
-pub(super) struct Watch {
+pub(in crate::cmd) struct Watch {
     face: Face,
     /// The conversations that work for this one, as they were shown.
     workers: BTreeMap<ConversationId, View>,
     /// Those of them that have just begun.
     begun: Vec<ConversationId>,
-    engine: Engine,
-    conversation: Conversation,
+    /// Where commands go.
+    link: Link,
+    conversation: ConversationId,
     /// Questions, the one that is being asked first.
     prompts: VecDeque<Prompt>,
     asking: bool,
@@ -62,7 +56,7 @@ pub(super) struct Watch {
     /// Whether what a call writes is to be changed in an editor.
     writes: bool,
     /// An answer that the driver has not taken in yet.
-    pub(super) answering: Answering,
+    pub(in crate::cmd) answering: Answering,
     /// What came while a question was on the screen and nothing was shown.
     backlog: VecDeque<Told>,
     /// The menu that is open.
@@ -81,11 +75,11 @@ pub(super) struct Watch {
 
 /// How permissions are asked for.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(in crate::cmd) struct Rules {
     /// The settings file, where standing rules are kept.
-    pub(super) file: Option<PathBuf>,
+    pub(in crate::cmd) file: Option<PathBuf>,
     /// Whether one answer is for all calls of an answer that need one.
-    pub(super) batch: bool,
+    pub(in crate::cmd) batch: bool,
 }
 
 /// What an answer makes stand.
@@ -103,17 +97,12 @@ impl fmt::Debug for Watch {
 }
 
 impl Watch {
-    pub(super) fn new(
-        face: Face,
-        engine: Engine,
-        conversation: Conversation,
-        rules: Rules,
-    ) -> Self {
+    pub(super) fn new(face: Face, link: Link, conversation: ConversationId, rules: Rules) -> Self {
         Self {
             face,
             workers: BTreeMap::new(),
             begun: Vec::new(),
-            engine,
+            link,
             conversation,
             prompts: VecDeque::new(),
             asking: false,
@@ -133,18 +122,37 @@ impl Watch {
         }
     }
 
+    /// What watches a turn that another process performs. What happened in it until now is shown.
+    pub(in crate::cmd) fn of_guest(
+        (view, form, pace): (View, Form, Pace),
+        link: Link,
+        conversation: ConversationId,
+        rules: Rules,
+        output: &mut Output,
+    ) -> Self {
+        let announced = view.turns.last().map(|turn| turn.head.id).unwrap_or_default();
+        let mut face = Face::new(view, form, pace, announced);
+        face.look_on();
+        if form == Form::Text {
+            face.recount(output);
+        }
+        let mut watch = Self::new(face, link, conversation, rules);
+        watch.find_questions();
+        watch
+    }
+
     /// The first Ctrl-C stops the turn.
     pub(super) fn without_menu(&mut self) {
         self.escalation = Escalation::at_once();
     }
 
     /// What has been shown.
-    pub(super) fn view(&self) -> &View {
+    pub(in crate::cmd) fn view(&self) -> &View {
         &self.face.view
     }
 
     /// Conversations that work for this one: those whose calls have not ended.
-    pub(super) fn workers(&self) -> Vec<ConversationId> {
+    pub(in crate::cmd) fn workers(&self) -> Vec<ConversationId> {
         let calls = self.view().turns.last().into_iter().flat_map(TurnView::calls);
         let open = calls.filter(|call| call.ended.is_none());
         open.filter_map(|call| call.worker.clone()).collect()
@@ -156,13 +164,13 @@ impl Watch {
     }
 
     /// Workers that were shown to begin since this was asked last.
-    pub(super) fn workers_begun(&mut self) -> Vec<ConversationId> {
+    pub(in crate::cmd) fn workers_begun(&mut self) -> Vec<ConversationId> {
         std::mem::take(&mut self.begun)
     }
 
     /// Takes in news: shows them, or keeps them while somebody types. A question that is answered from
     /// elsewhere is taken down, with what was typed for it: that must not answer the next one.
-    pub(super) fn take(
+    pub(in crate::cmd) fn take(
         &mut self,
         told: Told,
         terminal: &mut Option<Terminal>,
@@ -185,7 +193,7 @@ impl Watch {
     }
 
     /// What came while a question was on the screen.
-    pub(super) fn show_backlog(&mut self, output: &mut Output) {
+    pub(in crate::cmd) fn show_backlog(&mut self, output: &mut Output) {
         while !self.is_asking()
             && let Some(told) = self.backlog.pop_front()
         {
@@ -225,7 +233,7 @@ impl Watch {
     /// Says what stands from now on, once the answer that says so counts.
     fn stand(&mut self, happened: &Move, output: &mut Output) {
         let Move::Settled(_, asked) = happened else { return };
-        let is_ours = asked.answer.as_ref().is_none_or(|answer| !answer.elsewhere);
+        let is_ours = self.face.is_ours(asked);
         for standing in self.standing.extract_if(.., |it| it.inquiry == asked.id) {
             if is_ours || standing.written {
                 output.talk(&format!("From now on: {}", standing.told));
@@ -240,7 +248,8 @@ impl Watch {
             .workers
             .iter()
             .flat_map(|(id, view)| view.open_questions().map(move |asked| (Some(id), view, asked)));
-        let open: Vec<_> = own.chain(workers).collect();
+        let is_left = |asked: &QuestionView| !self.face.has_answered(&asked.id);
+        let open: Vec<_> = own.chain(workers).filter(|(.., asked)| is_left(asked)).collect();
         let is_open = |prompt: &Prompt| {
             open.iter().any(|(worker, _, asked)| is_about(prompt, *worker, &asked.id))
         };
@@ -268,7 +277,7 @@ impl Watch {
 
     /// Shows what is waited for, unless it is a person: the last words of an answer that comes, or a call
     /// and what it prints.
-    pub(super) fn tell_waiting(&self, output: &mut Output) {
+    pub(in crate::cmd) fn tell_waiting(&self, output: &mut Output) {
         if self.is_asking() {
             return;
         }
@@ -335,9 +344,9 @@ impl Watch {
         output.rest();
         output
             .talk("The summary is not waited for; the turn goes on. Ctrl-C again stops the turn.");
-        let conversation = self.conversation.clone();
+        let (link, id) = (self.link.clone(), self.conversation.clone());
         // One that is there by then refuses.
-        tokio::spawn(async move { drop(conversation.send(Command::StopCompacting).await) });
+        tokio::spawn(async move { drop(link.send(&id, Command::StopCompacting).await) });
         true
     }
 
@@ -373,10 +382,10 @@ impl Watch {
         self.prompts.clear();
         self.asking = false;
         self.escalation.stop();
-        let conversation = self.conversation.clone();
+        let (link, id) = (self.link.clone(), self.conversation.clone());
         // Beside everything else: the turn is shown until it has stopped. One that is over by then
         // refuses.
-        tokio::spawn(async move { drop(conversation.send(Command::Interrupt).await) });
+        tokio::spawn(async move { drop(link.send(&id, Command::Interrupt).await) });
     }
 
     /// Lines count again, below the menu.
@@ -389,7 +398,7 @@ impl Watch {
 
     /// Takes in what was typed. A terminal that is gone cannot be asked: the turn is interrupted, and
     /// a question stays open.
-    pub(super) fn take_in(
+    pub(in crate::cmd) fn take_in(
         &mut self,
         typed: Typed,
         terminal: &mut Option<Terminal>,
@@ -437,6 +446,10 @@ impl Watch {
     ) -> ControlFlow<()> {
         let understood = self.understand(line, output);
         if understood == Understood::Leave {
+            if self.face.looks_on() {
+                // Somebody else performs the turn, and it goes on.
+                return ControlFlow::Break(());
+            }
             self.stop(terminal);
             return ControlFlow::Continue(());
         }
@@ -475,22 +488,22 @@ impl Watch {
     }
 
     /// Nothing more will be shown.
-    pub(super) fn end(&mut self, output: &mut Output) {
+    pub(in crate::cmd) fn end(&mut self, output: &mut Output) {
         self.face.give_up_answer(output);
     }
 
     /// Whether a person is being asked, so that nothing may be shown in between.
-    pub(super) fn is_asking(&self) -> bool {
+    pub(in crate::cmd) fn is_asking(&self) -> bool {
         self.asking || self.menu.is_some()
     }
 
     /// Whether there is a question to ask and nothing in its way.
-    pub(super) fn may_ask(&self) -> bool {
+    pub(in crate::cmd) fn may_ask(&self) -> bool {
         !self.is_asking() && self.answering.is_none() && !self.prompts.is_empty()
     }
 
     /// Asks the first question.
-    pub(super) fn ask(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
+    pub(in crate::cmd) fn ask(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
         let together = self.together();
         let (Some(prompt), Some(terminal)) = (self.prompts.front_mut(), terminal) else { return };
         output.rest();
@@ -534,11 +547,19 @@ impl Watch {
 
     /// The answer is taken in. What it says is in the journal by now, and is shown before anything else
     /// is asked.
-    pub(super) fn settle(&mut self, known: bool, output: &mut Output) {
+    pub(in crate::cmd) fn settle(&mut self, settled: Settled, output: &mut Output) {
         self.answering = None;
-        if !known {
-            output.talk("That question was settled in the meantime.");
+        match settled {
+            Settled::Known => {}
+            Settled::Late => output.talk("That question was settled in the meantime."),
+            Settled::Failed(questions, fault) => {
+                Report::from(&*fault).tell(output);
+                for asked in &questions {
+                    self.face.forget_answered(asked);
+                }
+            }
         }
+        self.find_questions();
     }
 }
 
@@ -548,29 +569,4 @@ fn is_own_permission(prompt: &Prompt) -> bool {
 
 fn is_about(prompt: &Prompt, worker: Option<&ConversationId>, asked: &InquiryId) -> bool {
     prompt.worker.as_ref() == worker && prompt.asked.id == *asked
-}
-
-/// Whether news say that a question is settled.
-fn closes((worker, news): &Told, prompt: &Prompt) -> bool {
-    let News::Change(change) = news else { return false };
-    if *worker != prompt.worker {
-        return false;
-    }
-    let mut calls = change.patches.iter().flat_map(|patch| match patch {
-        Patch::Call { call, .. } => std::slice::from_ref(&**call),
-        Patch::Item { item, .. } => match &**item {
-            ItemView::Step(step) => step.calls.as_slice(),
-            ItemView::Message(_) | _ => &[],
-        },
-        Patch::Head { .. }
-        | Patch::Queue { .. }
-        | Patch::Undos { .. }
-        | Patch::Covered { .. }
-        | Patch::Supersede { .. }
-        | Patch::Turn { .. }
-        | Patch::TurnHead { .. }
-        | Patch::Append { .. }
-        | _ => &[],
-    });
-    calls.any(|call| call.questions.iter().any(|it| it.id == prompt.asked.id && !it.open))
 }

@@ -2,10 +2,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use piton_agent::make_private;
+use reqwest::Url;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -16,22 +18,38 @@ const TRY_EVERY: Duration = Duration::from_millis(20);
 
 /// A server that runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// Its process.
-    pub(super) pid: u32,
+    pub(crate) pid: u32,
     /// Where it is reached.
-    pub(super) url: String,
+    pub(crate) url: String,
+}
+
+impl Record {
+    /// Where a program of this machine reaches it. None, if it encrypts: its certificate is for other names.
+    pub(crate) fn reached(&self) -> Option<Url> {
+        let mut url = Url::parse(&self.url).ok().filter(|url| url.scheme() == "http")?;
+        let host = url.host_str()?.trim_matches(['[', ']']);
+        // One that listens everywhere also listens on loopback, and answers to no other name.
+        match host.parse() {
+            Ok(IpAddr::V4(Ipv4Addr::UNSPECIFIED)) => url.set_ip_host(Ipv4Addr::LOCALHOST.into()),
+            Ok(IpAddr::V6(Ipv6Addr::UNSPECIFIED)) => url.set_ip_host(Ipv6Addr::LOCALHOST.into()),
+            Ok(_) | Err(_) => Ok(()),
+        }
+        .ok()?;
+        Some(url)
+    }
 }
 
 /// Where it is found.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     directory: PathBuf,
 }
 
 /// The place of the one server, until this is dropped or its process dies.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(crate) struct Held {
     record: PathBuf,
     _lock: File,
 }
@@ -45,7 +63,7 @@ impl Drop for Held {
 
 impl Held {
     /// Says where the server is reached.
-    pub(super) fn tell(&self, record: &Record) -> io::Result<()> {
+    pub(crate) fn tell(&self, record: &Record) -> io::Result<()> {
         let aside = self.record.with_extension("part");
         fs::write(&aside, serde_json::to_string(record)?)?;
         fs::rename(&aside, &self.record)
@@ -54,12 +72,12 @@ impl Held {
 
 impl Place {
     /// The place of a home's server.
-    pub(super) fn of(home: &Path) -> Self {
+    pub(crate) fn of(home: &Path) -> Self {
         Self { directory: home.join("serve") }
     }
 
     /// Takes the place; none if a server has it.
-    pub(super) async fn take(&self) -> io::Result<Option<Held>> {
+    pub(crate) async fn take(&self) -> io::Result<Option<Held>> {
         make_private(&self.directory)?;
         let lock = self.open()?;
         for _ in 0..TRIES {
@@ -73,7 +91,7 @@ impl Place {
     }
 
     /// The server that runs, if one does.
-    pub(super) fn running(&self) -> Option<Record> {
+    pub(crate) fn running(&self) -> Option<Record> {
         let lock = File::open(self.lock()).ok()?;
         // Whoever can have the lock is alone.
         let taken = flock(&lock, FlockOperation::NonBlockingLockShared);
@@ -84,7 +102,7 @@ impl Place {
     }
 
     /// Where the talk of a server goes that runs in the background.
-    pub(super) fn talk(&self) -> PathBuf {
+    pub(crate) fn talk(&self) -> PathBuf {
         self.directory.join("talk")
     }
 
@@ -104,6 +122,19 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_listens_everywhere_is_reached_on_loopback() {
+        for (url, reached) in [
+            ("http://127.0.0.1:80", Some("http://127.0.0.1/")),
+            ("http://0.0.0.0:4747", Some("http://127.0.0.1:4747/")),
+            ("http://[::]:4747", Some("http://[::1]:4747/")),
+            ("https://127.0.0.1:4747", None),
+        ] {
+            let found = Record { pid: 1, url: url.into() }.reached();
+            assert_eq!(found.as_ref().map(Url::as_str), reached, "{url}");
+        }
+    }
 
     #[tokio::test]
     async fn one_server_has_the_place_and_its_record_counts_only_as_long_as_it_lives() {

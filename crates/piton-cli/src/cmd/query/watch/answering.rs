@@ -1,12 +1,14 @@
 //! What a typed line answers: to one question, or to all that were shown.
 
-use piton::{AnswerThen, Command, Conversation, Engine, Reply};
+use piton::{AnswerThen, Command, Reply};
+use piton_core::id::ConversationId;
 use piton_core::summary::shorten;
 use piton_core::view::RuleEffect;
 
 use super::together::Understood;
-use super::{Standing, Watch, is_own_permission};
+use super::{Settled, Standing, Watch, is_own_permission};
 use crate::ask::{Heard, Offer, Prompt, not_understood};
+use crate::cmd::query::link::{Link, Sent};
 use crate::output::Output;
 use crate::report::Report;
 
@@ -73,16 +75,21 @@ impl Watch {
             let (inquiry, told) = (prompt.asked.id.clone(), offer.told());
             self.standing.push(Standing { inquiry, told, written: offer.file.is_some() });
         }
-        let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
-        self.answering = Some(Box::pin(send(engine, conversation, answered)));
+        self.give(answered);
+    }
+
+    fn give(&mut self, answered: Vec<Answered>) {
+        for Answered { prompt, .. } in &answered {
+            self.face.know_answered(&prompt.asked.id);
+        }
+        let (link, conversation) = (self.link.clone(), self.conversation.clone());
+        self.answering = Some(Box::pin(send(link, conversation, answered)));
     }
 
     /// Takes the first question down: whoever asks is told that nobody answers.
     pub(super) fn cancel(&mut self) -> bool {
         let Some(prompt) = self.prompts.front().cloned() else { return false };
-        let answered = vec![Answered { prompt, reply: Reply::Cancel, offer: None }];
-        let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
-        self.answering = Some(Box::pin(send(engine, conversation, answered)));
+        self.give(vec![Answered { prompt, reply: Reply::Cancel, offer: None }]);
         true
     }
 
@@ -133,13 +140,25 @@ fn for_another(prompt: &Prompt, reply: Reply) -> Reply {
 
 /// Gives the answers one after the other; says whether any of the questions was open. A rule of one may
 /// answer the next.
-async fn send(engine: Engine, conversation: Conversation, answered: Vec<Answered>) -> bool {
-    let mut known = false;
+async fn send(link: Link, conversation: ConversationId, answered: Vec<Answered>) -> Settled {
+    let (mut is_known, mut failed) = (false, Vec::new());
+    let mut why = None;
     for Answered { prompt: Prompt { asked, worker, .. }, reply, .. } in answered {
-        let asker = worker.map_or_else(|| conversation.clone(), |id| engine.conversation(&id));
+        let asker = worker.unwrap_or_else(|| conversation.clone());
         let (inquiry, then) = (asked.id, AnswerThen::GoOn);
-        let accepted = asker.send(Command::Answer { inquiry, reply, then }).await;
-        known |= accepted.is_ok_and(|accepted| accepted.refusal().is_none());
+        let answer = Command::Answer { inquiry: inquiry.clone(), reply, then };
+        match link.send(&asker, answer).await {
+            Ok(Sent::Taken) => is_known = true,
+            Ok(Sent::Refused(_)) => {}
+            Err(fault) => {
+                failed.push(inquiry);
+                why = Some(fault);
+            }
+        }
     }
-    known
+    match why {
+        Some(fault) => Settled::Failed(failed, Box::new(fault)),
+        None if is_known => Settled::Known,
+        None => Settled::Late,
+    }
 }

@@ -11,13 +11,13 @@ use crate::terminal::Terminal;
 
 impl Watch {
     /// What the call writes that is asked about, if somebody wants to change it in an editor now.
-    pub(in crate::cmd::query) fn content(&mut self) -> Option<Content> {
+    pub(in crate::cmd) fn content(&mut self) -> Option<Content> {
         let is_wanted = std::mem::take(&mut self.writes);
         self.prompts.front().filter(|_| is_wanted).and_then(Prompt::content).cloned()
     }
 
     /// The call runs with these arguments, which were made so.
-    pub(in crate::cmd::query) fn rewrite(&mut self, arguments: String, output: &mut Output) {
+    pub(in crate::cmd) fn rewrite(&mut self, arguments: String, output: &mut Output) {
         self.answer(&Reply::Change(arguments), output);
     }
 
