@@ -19,10 +19,12 @@ fn file(world: &World) -> String {
     fs::read_to_string(world.path("home/piton.toml")).unwrap()
 }
 
-// The user's file, then the environment, then flags.
+/// A file that sets two things.
+const MINE: &str = "# mine\nmodel = \"gemini/pro\"\n\n[sandbox]\nnetwork = false\n";
+
 #[test]
 fn every_setting_is_shown_with_its_origin() {
-    let world = with("# mine\nmodel = \"gemini/pro\"\n\n[sandbox]\nnetwork = false\n");
+    let world = with(MINE);
     world.check(
         &[&["config"], &["config", "model"], &["config", "max_tokens"], &["config", "sandbox"]],
         expect![[r#"
@@ -82,6 +84,12 @@ fn every_setting_is_shown_with_its_origin() {
             exit 0
         "#]],
     );
+}
+
+// The user's file, then the environment, then flags.
+#[test]
+fn a_flag_counts_before_a_variable_and_that_before_the_file() {
+    let world = with(MINE);
     let mut command = world.command(&["config", "model"]);
     let ran = world.ran(command.env("PITON_MODEL", "demo").output().unwrap());
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("demo\n", "variable PITON_MODEL\n"));
