@@ -58,8 +58,9 @@ fn two_terminals_at_a_server_see_the_same_turn_and_outlive_its_death() {
     let id = serving.begin();
     let mut first = attach(&world, &serving, &id);
     let mut second = attach(&world, &serving, &id);
-    first.types("begin\r").sees("> begin").sees("Which colour?");
-    second.sees("> begin").sees("Which colour?");
+    // Only what is typed behind the question answers it.
+    first.types("begin\r").sees("> begin").sees("Which colour? (empty line");
+    second.sees("> begin").sees("Which colour? (empty line");
     first.types("blue\n").sees("✓ ask_user").sees("Blue ");
     second.sees("Answered from another terminal: blue").sees("Blue ");
     second.types("and then\r").sees("queued: and then");
@@ -128,7 +129,7 @@ fn a_terminal_beside_another_process_answers_queues_and_goes_on_when_that_has_le
     guest.types("/retry\r").sees("/retry has to wait");
     guest.types("then this\r").sees("queued: then this");
     fs::write(world.work("go"), "").unwrap();
-    guest.sees("Run write_file: one?").types("y\n");
+    guest.sees("Run write_file: one?").sees("(?) help: ").types("y\n");
     holder.sees("Answered from another terminal: allowed").sees("Written.").sees("Queued.");
     guest.sees("Written.").sees("> then this").sees("Queued.");
     assert_eq!(holder.leaves().0, 0);
