@@ -71,9 +71,18 @@ impl Driver {
 
     async fn element(&self, selector: &str, act: &str, body: Value) {
         let wanted = json!({ "using": "css selector", "value": selector });
-        let found = self.post("/element", wanted).await.unwrap();
-        let path = format!("/element/{}/{act}", found[ELEMENT].as_str().unwrap());
-        self.post(&path, body).await.unwrap();
+        loop {
+            let found = self.post("/element", wanted.clone()).await.unwrap();
+            let path = format!("/element/{}/{act}", found[ELEMENT].as_str().unwrap());
+            match self.post(&path, body.clone()).await {
+                // A patch has put another one in its place meanwhile.
+                Err(error) if error.contains("stale element reference") => {}
+                done => {
+                    done.unwrap();
+                    return;
+                }
+            }
+        }
     }
 
     pub(crate) async fn click(&self, selector: &str) {
