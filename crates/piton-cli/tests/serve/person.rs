@@ -54,7 +54,7 @@ impl Person {
                 told
             } else if !seen.idle || seen.entry <= said.borrow().entry {
                 Told::Refused
-            } else if enough && !sent {
+            } else if enough && !sent && !said.borrow().taken.is_empty() {
                 return;
             } else {
                 sent = true;
