@@ -17,3 +17,4 @@ mod reading;
 mod retry;
 mod said;
 mod tabs;
+mod workers;
