@@ -25,3 +25,4 @@ mod reading;
 mod retry;
 mod said;
 mod tabs;
+mod workers;
