@@ -372,8 +372,8 @@ impl From<ForkError> for Fault {
             ForkError::NoTurn { .. }
             | ForkError::NoMessage { .. }
             | ForkError::NoEntry { .. }
-            | ForkError::NoMessageYet { .. } => Self::not_found(error.to_string()),
-            ForkError::TooDeep(_) => Self::new(Kind::Refused, error.to_string()),
+            | ForkError::NoMessageYet { .. }
+            | ForkError::TooDeep(_) => Self::new(Kind::Refused, error.to_string()),
             ForkError::Store(error) => error.into(),
             ForkError::Lease(_) | ForkError::Append(_) | _ => {
                 Self::new(Kind::Store, with_causes(&error))

@@ -3,6 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use piton::id::MessageId;
+use piton::store::StoreError;
 use piton::{Command, Conversation, ConversationId, NewMessage, OnIncomplete, UserPart};
 use piton_agent::{ModelError, Overrides};
 use piton_core::id::Digest;
@@ -118,17 +119,26 @@ pub(crate) async fn parts(
     }
     for FileInput { blob, name } in files {
         let digest = Digest::new(blob.clone());
-        let content = shared.engine().journal().blob(&digest).await?;
+        let content = match shared.engine().journal().blob(&digest).await {
+            Err(StoreError::UnknownBlob(_)) => return Err(no_file(blob)),
+            content => content?,
+        };
         parts.push(conversation.attach(&file_name(name), &content).await?);
     }
     Ok(parts)
+}
+
+/// Not "not found": the path of the request is there, what its body names is not.
+fn no_file(blob: &str) -> Fault {
+    let message = format!("the file {blob} is not kept here");
+    Fault::new(Kind::Refused, message).hint("upload it first: POST /api/v1/blobs")
 }
 
 /// What counts for one command: who answers.
 pub(crate) fn overrides(shared: &Shared, model: Option<&str>) -> Result<Overrides, Fault> {
     let typed = model.map(|typed| shared.parts.agent.parse_model(typed));
     let unknown = |error: ModelError| {
-        Fault::not_found(with_causes(&error)).hint("GET /api/v1/models lists models")
+        Fault::new(Kind::Refused, with_causes(&error)).hint("GET /api/v1/models lists models")
     };
     let model = typed.transpose().map_err(unknown)?;
     Ok(Overrides { model, ..Overrides::default() })

@@ -130,7 +130,7 @@ async fn a_retry_with_another_model_is_one_operation() {
     let before = stage.view(&id).await;
     let other = json!({ "model": "none/such" });
     let refused = stage.refused("POST", &format!("{path}/retry"), other).await;
-    assert_eq!(refused, (404, "not_found".into()));
+    assert_eq!(refused, (409, "refused".into()));
     assert_eq!(stage.view(&id).await, before);
     let retry = json!({ "id": "r1", "message": "m1", "model": "demo" });
     let receipt = stage.post(&format!("{path}/retry"), retry.clone()).await;
@@ -258,7 +258,7 @@ async fn a_file_is_uploaded_once_goes_with_a_message_and_is_given_back_inert() {
     }
     let message = json!({ "text": "look", "files": [{ "blob": none, "name": "x" }] });
     let missing = stage.refused("POST", &format!("/conversations/{id}/messages"), message).await;
-    assert_eq!(missing, (404, "not_found".into()));
+    assert_eq!(missing, (409, "refused".into()));
     let empty = stage.refused("POST", "/blobs", Value::Null).await;
     assert_eq!(empty, (400, "bad_input".into()));
 }
