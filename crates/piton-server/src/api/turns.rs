@@ -155,7 +155,7 @@ pub(crate) async fn prompt(
     let work = conversation.start(envelope).await?;
     let receipt = Receipt::of(work.accepted().clone())?;
     shared.counts.commands.fetch_add(1, Ordering::Relaxed);
-    titles::ask_beside(&shared, &id);
+    titles::ask_beside(&shared, conversation.id());
     let rested = work.rest().await?;
     let view = shared.engine().view(conversation.id()).await?;
     let answer = view.shown().next_back().and_then(TurnView::answer);
