@@ -12,7 +12,7 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 29] = [
+const TOPICS: [(&str, &str); 30] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("cost", include_str!("../../../../docs/cost.md")),
