@@ -21,7 +21,6 @@ use crate::providers::{KeyFrom, Provider, ProviderError};
 
 /// The provider of the built-in demo model.
 const DEMO: &str = "demo";
-/// The provider of scripted models; the model's name is the file.
 
 /// Why a model cannot be had.
 #[derive(Debug, thiserror::Error)]

@@ -57,7 +57,7 @@ impl Sniffing {
             Err(error) => {
                 let (whole, rest) = text.split_at(error.valid_up_to());
                 self.is_binary = error.error_len().is_some() || whole.contains(&0);
-                self.unfinished = rest.to_owned();
+                rest.clone_into(&mut self.unfinished);
             }
         }
     }

@@ -84,9 +84,10 @@ fn asks(scene: &Scene<'_>, turn: &TurnView) -> Markup {
     let is_parked = |call: &&CallView| matches!(call.state, CallState::Parked { .. });
     let parked = turn.calls().find(is_parked).map(|call| call.id.index.saturating_add(1));
     let worker = scene.asking_worker().or(parked);
-    match worker.filter(|_| scene.head.asking.is_empty()) {
-        Some(number) => html! { "worker " (number) " waits for you" },
-        None => html! { "waits for you" },
+    let worker = worker.filter(|_| scene.head.asking.is_empty());
+    html! {
+        @if let Some(number) = worker { "worker " (number) " " }
+        "waits for you"
     }
 }
 

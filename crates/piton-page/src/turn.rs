@@ -49,9 +49,10 @@ pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView, sketch: &mut Sketch) -> P
         (false, true) => {}
     }
     let is = Stands::of(scene, turn).word(turn).map(ToOwned::to_owned);
-    let head = match scene.is_nested() {
-        true => String::new(),
-        false => format!("<h2 class=\"sr\">Turn {}</h2>", turn.head.id.0),
+    let head = if scene.is_nested() {
+        String::new()
+    } else {
+        format!("<h2 class=\"sr\">Turn {}</h2>", turn.head.id.0)
     };
     Group::new("article", id, " class=\"turn\"").attr("data-is", is).head(head).shared(kids)
 }

@@ -17,7 +17,7 @@ use piton_core::decide::decide;
 use piton_core::event::{BreakReason, Event, Handle, PlannedCall, ToolOutput, TurnEnd};
 use piton_core::id::{Attempt, CallId, InquiryId, MessageId, TurnId};
 use piton_core::outcome::Ending;
-use piton_core::state::Queued;
+use piton_core::state::{Progress, Queued};
 use piton_store::AppendError;
 use piton_tools::{Site, Tool, Toolbox, Word};
 use tokio::sync::oneshot;
@@ -125,6 +125,10 @@ impl Driver<'_> {
                 Action::Rest => return self.rest().await,
                 Action::WaitForPerson => match (self.controls.waiting(), self.attendance()) {
                     (Some(control), _) => self.obey(control).await,
+                    // Nothing that is said here answers a worker: the next driver looks at it again.
+                    (None, Attendance::Attended) if self.waits_for_workers() => {
+                        return self.rest().await;
+                    }
                     (None, Attendance::Attended) => self.wait(None).await?,
                     (None, Attendance::Unattended) if self.answer_unattended() => {}
                     (None, Attendance::Unattended) => return self.rest().await,
@@ -153,6 +157,14 @@ impl Driver<'_> {
                 }
             }
         }
+    }
+
+    /// Whether everything that is open waits for questions that workers ask, in conversations of their own.
+    fn waits_for_workers(&self) -> bool {
+        self.log.state().open_turn().is_some_and(|turn| {
+            let mut open = turn.steps().flat_map(|step| &step.calls).filter(|call| !call.is_done());
+            turn.parked().is_some() && open.all(|call| matches!(call.progress, Progress::Parked(_)))
+        })
     }
 
     /// The journal of a worker has refused. What else has ended is kept; the call is left in doubt for
@@ -465,7 +477,6 @@ impl Driver<'_> {
 
     /// The calls that this driver has running.
     pub(crate) fn running(&self) -> Vec<CallId> {
-        use piton_core::state::Progress;
         let turn = self.log.state().open_turn();
         turn.into_iter()
             .flat_map(piton_core::state::Turn::steps)

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 /// The flags of `piton serve`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Serve {
     #[command(subcommand)]
     pub(crate) wish: Option<ServeWish>,

@@ -25,7 +25,7 @@ const DEATHS: u64 = 20;
 /// Longest life of a server, in milliseconds from its start.
 const LIFE_MS_MAX: u64 = 2_000;
 /// Longest wait for all turns to end, and for all readers to know it.
-const END_WAIT: Duration = Duration::from_secs(60);
+const END_WAIT: Duration = Duration::from_mins(1);
 
 /// What is tried.
 struct Trial {
@@ -210,7 +210,9 @@ async fn run(trial: &Trial) -> Outcome {
     for place in 0..scene.judges.len() {
         let (known, said) = (scene.known(place), scene.said[place].borrow().clone());
         let (wrong, counted) = scene.judges[place].conclude(&journal, &known, &said).await;
-        wrong.into_iter().for_each(|line| scene.wrong.add(line));
+        for line in wrong {
+            scene.wrong.add(line);
+        }
         count.add(&counted);
         answers += said.answers;
     }

@@ -155,16 +155,14 @@ impl Judge {
         self.state.apply(&entry);
         note(&mut self.digest, record);
         self.end = record.seq;
-        match &entry.event {
-            Event::ToolStarted { call, .. } => {
-                self.calls.entry(call.to_string()).or_default().starts += 1;
-            }
-            Event::ToolFinished { call, outcome, .. } => {
-                self.calls.entry(call.to_string()).or_default().outcome = Some(*outcome);
-            }
-            Event::CommandTaken { command, .. } => self.commands.push(command.to_string()),
-            Event::UserMessage { .. } => self.messages += 1,
-            _ => {}
+        if let Event::ToolStarted { call, .. } = &entry.event {
+            self.calls.entry(call.to_string()).or_default().starts += 1;
+        } else if let Event::ToolFinished { call, outcome, .. } = &entry.event {
+            self.calls.entry(call.to_string()).or_default().outcome = Some(*outcome);
+        } else if let Event::CommandTaken { command, .. } = &entry.event {
+            self.commands.push(command.to_string());
+        } else if let Event::UserMessage { .. } = &entry.event {
+            self.messages += 1;
         }
     }
 

@@ -182,7 +182,7 @@ mod tests {
     }
 
     const ANSWER: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
-        13\r\nevent: beat\ndata: {\r\n12\r\n}\n\nevent: change\nid\r\n10\r\n: c:4\ndata: 17\n\n\r\n0\r\n\r\n";
+        13\r\nevent: beat\ndata: {\r\n13\r\n}\n\nevent: change\nid\r\n10\r\n: c:4\ndata: 17\n\n\r\n0\r\n\r\n";
 
     #[tokio::test]
     async fn events_are_the_same_however_they_are_cut_into_pieces() {

@@ -255,10 +255,9 @@ async fn go_on_later(
     while !shared.stop.is_cancelled() {
         let Some(row) = shared.engine().row(root).await? else { return Ok(()) };
         let is_free = matches!(row.activity, Activity::Nobody | Activity::Here(Stage::Resting));
-        match row.status {
-            Status::WaitingForInput { .. } if is_free => return go_on(shared, root, resume).await,
-            _ if is_free => return Ok(()),
-            _ => {}
+        if is_free {
+            let waits = matches!(row.status, Status::WaitingForInput { .. });
+            return if waits { go_on(shared, root, resume).await } else { Ok(()) };
         }
         // Who works on a conversation can change without an entry.
         let grown = shared.engine().journal().wait_past(root, row.end);

@@ -77,7 +77,7 @@ fn references(value: &Value, found: &mut Vec<String>) {
             fields.values().for_each(|field| references(field, found));
         }
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -14,7 +14,7 @@ async fn the_model_finds_a_title_behind_the_first_turn_that_somebody_reads() {
     let model = Server::with(Script::parse(ANSWER).unwrap(), Options::default()).unwrap();
     let mut variables: Vec<(String, String)> = Vec::new();
     for (name, value) in model.variables() {
-        variables.push((name.to_string(), value.to_string()));
+        variables.push((name.to_string(), value.clone()));
     }
     for (name, value) in [("PITON_MODEL", "ollama/own"), ("NO_PROXY", "127.0.0.1")] {
         variables.push((name.into(), value.into()));

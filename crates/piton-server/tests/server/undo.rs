@@ -125,7 +125,7 @@ async fn a_turn_that_stopped_at_its_limit_can_be_granted_more() {
     let mut tab = stage.listen(&format!("c={id}"), None).await;
     let answer = send(&stage, &format!("/c/{id}/continue"), "turn=1&do=raise&steps=7").await;
     assert_eq!(answer.status(), StatusCode::NO_CONTENT);
-    while !stage.view(&id).await.head.open.is_none() {
+    while stage.view(&id).await.head.open.is_some() {
         tab.next().await.expect("the stream ended");
     }
     assert_eq!(stage.view(&id).await.head.allowance.steps_max, 7);

@@ -1,5 +1,7 @@
 //! Workers on the page of the conversation that they work for, and in the list.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::StatusCode;
 use http_body_util::BodyExt as _;
@@ -125,6 +127,26 @@ const TWO: &str = r#"{"steps":[{"calls":[
         {"task":"tell slowly","steps":[{"say":"slowly said","chunk":1,"chunk_ms":1000}]},
         {"task":"write it","steps":[
             {"calls":[{"tool":"write_file","arguments":{"path":"a.txt","content":"3"}}]},{"say":"Written."}]}]}"#;
+
+// C30: the call waits without its worker, and somebody comes to look while another worker is at work.
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_a_worker_counts_also_for_somebody_who_came_behind_its_question() {
+    for answer in ["yes", "no"] {
+        let stage = Stage::new(TWO);
+        let id = stage.begin().await;
+        press(&stage, &format!("/c/{id}/say"), "text=both").await;
+        while stage.get("/conversations").await["conversations"][0]["asking_worker"].is_null() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let mut tab = stage.listen_at(&format!("/page/stream?c={id}&after=0.0"), None).await;
+        told(&mut tab, "slowly said").await;
+        let questions = stage.get(&format!("/conversations/{id}/questions")).await;
+        let question = questions["questions"][0]["question"]["id"].as_str().unwrap().to_owned();
+        let answer = format!("answer={answer}");
+        press(&stage, &format!("/c/{id}_1-1-1/answer/{question}"), &answer).await;
+        told(&mut tab, "Both are done.").await;
+    }
+}
 
 // C30: the conversation waits for the answer, and for the other worker as well.
 #[tokio::test(start_paused = true)]

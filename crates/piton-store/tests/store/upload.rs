@@ -46,7 +46,7 @@ async fn what_a_dead_process_was_uploading_is_taken_away_later() {
         fs::write(path, "half").unwrap();
     }
     let file = File::options().write(true).open(&old).unwrap();
-    file.set_modified(SystemTime::now() - Duration::from_secs(2 * 60 * 60)).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_hours(2)).unwrap();
     drop(store.begin_blob().await.unwrap());
     assert_eq!(files(&blobs), ["upload.2.0.draft"]);
 }
