@@ -10,6 +10,7 @@ mod bare;
 mod bell;
 mod beside;
 mod blob;
+mod blocking;
 mod chunk;
 mod column;
 mod connect;
@@ -49,6 +50,7 @@ use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 use tokio::sync::Semaphore;
 
 use self::append::Append;
+use self::blocking::work;
 use self::head::Head;
 use self::home::Home;
 use self::read::Readers;
@@ -151,20 +153,13 @@ impl SqliteJournal {
         let home = self.home.clone();
         let permit = Arc::clone(&self.file_work).acquire_owned().await;
         let permit = permit.map_err(|_| StoreError::Closed)?;
-        self::work(move || {
+        blocking::work(move || {
             let done = work(&home);
             drop(permit);
             done
         })
         .await
     }
-}
-
-/// Does something on a thread that may wait for a disk.
-async fn work<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closed)?
 }
 
 /// Says of each row who writes at this moment.

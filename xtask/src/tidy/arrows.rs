@@ -36,7 +36,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "piton-core",
         ours: &[],
-        foreign: Foreign::Only(&["regex", "serde", "serde_json", "thiserror"]),
+        foreign: Foreign::Only(&["regex", "schemars", "serde", "serde_json", "thiserror"]),
         face: false,
     },
     free("piton-wire", &["piton-core"]),

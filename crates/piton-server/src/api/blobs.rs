@@ -6,8 +6,8 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use piton_core::attachment::{Sniffing, media_type};
-use piton_core::event::BlobRef;
 use piton_core::id::Digest;
+use piton_core::view::BlobRef;
 use serde::Serialize;
 use utoipa::ToSchema;
 

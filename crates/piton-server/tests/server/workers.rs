@@ -136,6 +136,7 @@ async fn an_answer_to_a_worker_counts_also_for_somebody_who_came_behind_its_ques
         let id = stage.begin().await;
         press(&stage, &format!("/c/{id}/say"), "text=both").await;
         while stage.get("/conversations").await["conversations"][0]["asking_worker"].is_null() {
+            // wait: virtual time
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         let mut tab = stage.listen_at(&format!("/page/stream?c={id}&after=0.0"), None).await;

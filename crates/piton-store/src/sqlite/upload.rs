@@ -10,8 +10,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use piton_core::event::BlobRef;
 
+use super::blob;
+use super::blocking::work;
 use super::private::{self, make_directory, sync_directory};
-use super::{blob, work};
 use crate::blob::{Summing, admit};
 use crate::{BlobDraft, StoreError};
 
