@@ -56,6 +56,7 @@ fn every_setting_is_shown_with_its_origin() {
             sandbox.network            false         DIR/home/piton.toml, line 5
             sandbox.unix_sockets       true          default
             sandbox.write              []            default
+            serve.beat_ms              10000         default
             serve.cert                 -             default
             serve.key                  -             default
             serve.names                []            default
