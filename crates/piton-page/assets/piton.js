@@ -114,7 +114,9 @@ function composerKey(event) {
   }
   if (event.key !== "Enter" || event.shiftKey || matchMedia("(pointer: coarse)").matches) return;
   event.preventDefault();
-  const isBusy = byId("composer").dataset.is === "busy";
+  const composer = byId("composer");
+  if (!composer) { event.target.form.requestSubmit(); return; } // a conversation that has not begun
+  const isBusy = composer.dataset.is === "busy";
   sendDraft(isBusy ? (event.ctrlKey || event.metaKey ? "steer" : "next") : "now");
 }
 addEventListener("keydown", (event) => {
@@ -123,7 +125,7 @@ addEventListener("keydown", (event) => {
   if (far && event.key === "k") { event.preventDefault(); byId("find")?.focus(); return; }
   if (far && event.key === ".") { event.preventDefault(); document.querySelector("[data-stop]")?.click(); return; }
   if (event.target.id === "draft" && mentionKey(event)) return;
-  if (event.target.id === "draft" && byId("composer")) { composerKey(event); return; }
+  if (event.target.id === "draft") { composerKey(event); return; }
   const typing = event.target.closest("input, textarea, select, dialog");
   if (event.key === "Escape") for (const menu of document.querySelectorAll(".menu-of[open]")) menu.open = false;
   if (event.key === "Escape" && event.target.closest(".ask")) { byId("draft")?.focus(); return; } // closing is not answering

@@ -17,7 +17,10 @@ async fn a_first_prompt_streams_its_answer_and_never_shrinks() {
     ] }));
     let server = place.serve(&model);
     let Some(tab) = Tab::signed_in(&server).await else { return };
-    tab.begin(&server, "Hello").await;
+    // A conversation that has not begun takes Enter as well as a click.
+    tab.go(&format!("{}/new", server.url)).await;
+    tab.type_into("#draft", "Hello\n").await;
+    tab.until("document.querySelector('#main')?.dataset.conversation").await;
     tab.until("document.querySelector('#t1 .text')?.innerText.trim() === 'Hello.'").await;
     tab.stands("done").await;
     // C29: what is seen of an answer that comes, from its first letter on.
