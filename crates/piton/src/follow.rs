@@ -172,6 +172,11 @@ impl Follow {
         }
     }
 
+    /// What no entry holds yet, as this process knows it now. It does not come as news any more.
+    pub fn live(&mut self) -> Live {
+        self.live.now()
+    }
+
     /// The next entry, if the writer in this process has just written it.
     fn next_handed_on(&mut self) -> Option<News> {
         // The first one may say that the conversation was cut from another.

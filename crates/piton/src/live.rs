@@ -195,6 +195,11 @@ pub(crate) struct LiveReader {
 }
 
 impl LiveReader {
+    /// The picture as it is now.
+    pub(crate) fn now(&mut self) -> Live {
+        self.live.borrow_and_update().clone()
+    }
+
     /// Waits for the next picture.
     pub(crate) async fn next(&mut self) -> Live {
         changed(&mut self.live).await

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::FutureExt as _;
 use piton::id::Seq;
 use piton::list::Activity;
 use piton::view::Refused;
@@ -56,8 +55,8 @@ struct Kept<P> {
     ring: VecDeque<(Seq, Arc<str>)>,
     /// The picture as a text, for readers that come at the same moment.
     whole: Option<(Seq, Arc<str>)>,
-    /// What no entry holds yet, and which one it is, from 1.
-    live: (u64, Arc<str>),
+    /// What no entry holds yet, and which one it is, from 1; nothing if the last change tells it.
+    live: (u64, Option<Arc<str>>),
     /// The picture has what was there when it was begun.
     ready: bool,
     failed: bool,
@@ -72,7 +71,7 @@ impl<P: Picture> Feed<P> {
             picture: None,
             ring: VecDeque::new(),
             whole: None,
-            live: (0, "".into()),
+            live: (0, None),
             ready: false,
             failed: false,
         };
@@ -127,7 +126,8 @@ impl<P: Picture> Feed<P> {
         if let Some(now) = picture.and_then(Picture::now) {
             return Some((kept.live.0.max(FIRST_LIVE), now));
         }
-        (seen < kept.live.0).then(|| kept.live.clone())
+        let (number, live) = &kept.live;
+        live.clone().filter(|_| seen < *number).map(|live| (*number, live))
     }
 }
 
@@ -181,7 +181,7 @@ impl<P: Picture> Kept<P> {
     fn begin(&mut self, picture: P) {
         self.picture = Some(picture);
         self.ring.clear();
-        self.whole = None;
+        (self.whole, self.live.1) = (None, None);
     }
 
     /// Takes a change in; whether the picture can go on.
@@ -194,6 +194,9 @@ impl<P: Picture> Kept<P> {
                     self.ring.pop_front();
                 }
                 self.whole = None;
+                if P::CHANGE_TELLS_LIVE {
+                    self.live.1 = None;
+                }
                 true
             }
             Err(refused) => matches!(refused, Refused::AlreadyApplied { .. }),
@@ -202,7 +205,7 @@ impl<P: Picture> Kept<P> {
 
     fn live(&mut self, live: &Live) {
         if let Some(text) = self.picture.as_mut().and_then(|picture| picture.live(live)) {
-            self.live = (self.live.0.max(FIRST_LIVE) + 1, text);
+            self.live = (self.live.0.max(FIRST_LIVE) + 1, Some(text));
         }
     }
 }
@@ -267,54 +270,62 @@ impl<P: Picture> Following<P> {
 
     async fn follow(&self, mut follow: Follow) -> Result<(), Failed> {
         let mut pace = Pace::new();
+        // Nobody sees the picture before it has all that is there now: a turn that somebody works on would
+        // look interrupted. A writer that is gone by now has written its last entry.
+        pace.live = follow.live();
+        while let Some(news) = follow.next_entry().await.map_err(|_| Failed)? {
+            if !self.take(news, &mut pace) {
+                return Ok(());
+            }
+        }
+        self.look_elsewhere(&mut pace).await;
+        self.get_ready();
         loop {
-            let news = if let Some(news) = follow.next().now_or_never() {
-                news
-            } else {
-                self.get_ready();
-                tokio::select! {
-                    biased;
-                    news = follow.next() => news,
-                    () = tokio::time::sleep_until(pace.next), if pace.waits => {
-                        self.show_live(&mut pace);
-                        continue;
-                    }
-                    _ = pace.look.tick() => {
-                        self.look_elsewhere(&mut pace).await;
-                        continue;
-                    }
+            tokio::select! {
+                biased;
+                news = follow.next() => if !self.take(news.map_err(|_| Failed)?, &mut pace) {
+                    return Ok(());
+                },
+                () = tokio::time::sleep_until(pace.next), if pace.waits => {
+                    self.show_live(&mut pace);
                 }
-            };
-            match news.map_err(|_| Failed)? {
-                News::Snapshot(view) => {
-                    self.state.lock().begin(P::new(&self.id, *view, &self.models));
+                _ = pace.look.tick() => {
                     self.look_elsewhere(&mut pace).await;
                 }
-                News::Change(change) => {
-                    if !self.state.lock().change(&change) {
-                        return Ok(());
-                    }
-                    self.state.moved.send_replace(());
-                }
-                News::Live(live) => {
-                    (pace.live, pace.waits) = (*live, true);
-                    if pace.next <= Instant::now() {
-                        self.show_live(&mut pace);
-                    }
-                }
-                _ => {}
             }
         }
     }
 
-    /// What was there when it began is in the picture.
-    fn get_ready(&self) {
-        let mut kept = self.state.lock();
-        if kept.picture.is_some() && !kept.ready {
-            kept.ready = true;
-            drop(kept);
-            self.state.moved.send_replace(());
+    /// Takes news in; whether the picture can go on.
+    fn take(&self, news: News, pace: &mut Pace) -> bool {
+        match news {
+            News::Snapshot(view) => {
+                self.state.lock().begin(P::new(&self.id, *view, &self.models));
+                if pace.live.driven || pace.elsewhere {
+                    self.show_live(pace);
+                }
+            }
+            News::Change(change) => {
+                if !self.state.lock().change(&change) {
+                    return false;
+                }
+                self.state.moved.send_replace(());
+            }
+            News::Live(live) => {
+                (pace.live, pace.waits) = (*live, true);
+                if pace.next <= Instant::now() {
+                    self.show_live(pace);
+                }
+            }
+            _ => {}
         }
+        true
+    }
+
+    /// From now on readers see the picture.
+    fn get_ready(&self) {
+        self.state.lock().ready = true;
+        self.state.moved.send_replace(());
     }
 
     fn show_live(&self, pace: &mut Pace) {

@@ -20,6 +20,7 @@ impl Picture for Page {
     const WHOLE: &'static str = "reset";
     const CHANGE: &'static str = "patch";
     const LIST_PASSING: &'static str = "live";
+    const CHANGE_TELLS_LIVE: bool = true;
 
     fn new(conversation: &ConversationId, view: View, models: &[Model]) -> Self {
         Self(Renderer::with_models(conversation, view, Live::default(), models.to_vec()))

@@ -21,6 +21,10 @@ pub(crate) trait Picture: Send + 'static {
     /// The name of the event that brings rows of the list in which nothing durable changed.
     const LIST_PASSING: &'static str;
 
+    /// Whether what is told of a change tells also what is live. Then an older picture of what is live does not
+    /// fit behind the change.
+    const CHANGE_TELLS_LIVE: bool;
+
     /// The picture of a view, with the models that can be chosen.
     fn new(conversation: &ConversationId, view: View, models: &[Model]) -> Self;
 
@@ -109,6 +113,7 @@ impl Picture for Json {
     const WHOLE: &'static str = "snapshot";
     const CHANGE: &'static str = "change";
     const LIST_PASSING: &'static str = "list";
+    const CHANGE_TELLS_LIVE: bool = false;
 
     fn new(conversation: &ConversationId, view: View, _models: &[Model]) -> Self {
         Self { conversation: conversation.clone(), view }

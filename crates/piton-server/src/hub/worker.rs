@@ -18,6 +18,7 @@ impl Picture for Worker {
     const WHOLE: &'static str = "live";
     const CHANGE: &'static str = "live";
     const LIST_PASSING: &'static str = "live";
+    const CHANGE_TELLS_LIVE: bool = true;
 
     fn new(conversation: &ConversationId, view: View, _models: &[Model]) -> Self {
         Self(Nested::new(conversation, view, Live::default()))

@@ -7,7 +7,7 @@ use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use piton::view::Status;
 use piton::{Command, ConversationId, LeaseWait, NewMessage};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::stage::{Event, HOST, Listener, Stage};
 
@@ -368,4 +368,40 @@ async fn messages_that_wait_are_moved_and_taken_back_on_the_page() {
         let answer = send(&stage, Browser::Module, &queue, &form).await;
         assert!(answer.status().is_client_error(), "{form:?}");
     }
+}
+
+/// The HTML that an event puts in the place of an element, if it does.
+fn put<'a>(event: &'a Event, element: &str) -> Option<&'a str> {
+    let ops = event.data.as_array()?;
+    ops.iter().rev().find(|op| op[0] == "replace" && op[1] == element)?[2].as_str()
+}
+
+// C29: what was live before an entry does not come behind it. Found in a real browser, by a page that loads while
+// an answer comes.
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_gets_no_live_text_that_an_entry_has_overtaken() {
+    let blocks: Vec<_> = (0..60).map(|number| format!("Block {number} of the answer.")).collect();
+    let step = json!({ "say": blocks.join("\n\n"), "chunk": 5, "chunk_ms": 20 });
+    let stage = Stage::new(&json!({ "steps": [step] }).to_string());
+    let id = stage.begin().await;
+    stage.post(&format!("/conversations/{id}/messages"), json!({ "text": "go" })).await;
+    let after = cursor(&read(&stage, &format!("/c/{id}")).await);
+    let path = format!("/page/stream?c={id}&after={after}.0");
+    let mut listener = stage.listen_at(&path, None).await;
+    let (mut is_frozen, mut tails) = (false, 0);
+    loop {
+        // wait: a reader that is slower than the answer
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        let event = listener.next().await.expect("the stream ended");
+        let text = event.data.to_string();
+        is_frozen |= event.name == "patch" && text.contains("s1-1-t-b0");
+        if let Some(tail) = put(&event, "s1-1-t-l").filter(|_| is_frozen) {
+            assert!(!tail.contains("Block 0 of"), "{}: {tail}", event.name);
+            tails += u32::from(event.name == "live");
+        }
+        if text.contains("Block 59 of the answer.") && event.name == "patch" {
+            break;
+        }
+    }
+    assert!(0 < tails, "no text was live behind an entry");
 }
