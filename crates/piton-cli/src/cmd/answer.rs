@@ -57,12 +57,17 @@ pub(crate) async fn run(
     let deadline = Instant::now() + wait;
     let desk = Desk { engine: engine.clone(), deadline, all: answer.all };
     let recorded = desk.record(meant, output).await;
-    // The conversation is free again for the process that goes on.
-    engine.shutdown(Duration::ZERO).await;
-    let recorded = recorded?;
     // A worker goes on with the conversation that it works for.
     let asker = id.clone();
     let id = id.as_worker().map_or(id, |(parent, _)| parent);
+    let woken = match &recorded {
+        Ok(Recorded::There(_)) => elsewhere::wake(&desk, &id).await,
+        Ok(Recorded::Here) | Err(_) => Ok(()),
+    };
+    // The conversation is free again for the process that goes on.
+    engine.shutdown(Duration::ZERO).await;
+    let recorded = recorded?;
+    woken?;
     if let Recorded::There(holder) = recorded
         && goes_on(&engine, &id, &holder, output).await?
     {

@@ -246,6 +246,23 @@ fn a_question_is_answered_over_http_and_by_the_terminal() {
     assert_eq!(world.run(&["ls", "--json"]).code, 0);
 }
 
+// A server holds a turn that waits for a while without performing it. Whichever process takes the answer, the
+// turn goes on.
+#[test]
+fn an_answer_that_is_to_go_on_does_so_beside_a_server() {
+    let world = World::new();
+    let model = world.script(ASKS);
+    let serving = Serving::start(&world, &model, &[]);
+    let id = serving.begin();
+    let prompt = json!({ "text": "go", "wait": true });
+    let said = serving.post(&format!("/conversations/{id}/prompt"), &prompt);
+    assert_eq!(said["ending"], "waiting_for_input", "{said}");
+    let mut events = serving.events(&format!("c={id}"), None);
+    let answered = world.run(&["answer", "--id", &id, "--text", "blue", "--continue"]);
+    assert_eq!(answered.code, 0, "{}", answered.stderr);
+    events.until(completed);
+}
+
 // J97, C30: a server that was killed shows its turn as interrupted, and a reader goes on where it was.
 #[test]
 fn a_server_that_is_killed_in_mid_stream_loses_nothing() {

@@ -133,6 +133,30 @@ impl<'a> Held<'a> {
     }
 }
 
+/// Has the process that took the answers go on. One that performs the turn refuses, and goes on by itself. But a
+/// server holds a turn that waits for a while without performing it.
+pub(super) async fn wake(desk: &Desk, id: &ConversationId) -> Result<(), Fault> {
+    let conversation = desk.engine.conversation(id);
+    let resume = Envelope::new(CommandId::from_chance(SystemChance.next()), Command::Resume);
+    if conversation.foreseen(&resume).await?.is_some() {
+        return Ok(());
+    }
+    let letter = conversation.leave(&resume).await?;
+    while Instant::now() < desk.deadline {
+        let (verdict, view) = conversation.judged(&resume.id).await?;
+        if verdict.is_some() {
+            return Ok(());
+        }
+        let held = Held::of(desk, id).await?;
+        if held.holder.is_none() {
+            break;
+        }
+        held.sleep(view.cursor).await?;
+    }
+    // Nobody is there to go on.
+    Ok(conversation.withdraw(&letter).await?)
+}
+
 /// The question is not open any more: somebody was faster, or the turn is over.
 fn too_late(view: &View, asked: &QuestionView) -> Fault {
     let question = asked.heading.clone();
