@@ -15,6 +15,8 @@ use crate::place::Serving;
 
 /// Longest wait for something that must happen.
 const DEADLINE: Duration = Duration::from_secs(30);
+/// How often the driver is started before it is given up.
+const STARTS_MAX: u32 = 5;
 /// How often to look.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -36,6 +38,27 @@ pub(crate) struct Tab {
     driver: Driver,
     process: Child,
     _profile: TempDir,
+}
+
+/// Starts the driver; its process and its port. The driver wants one port for both IPv4 and IPv6, and ends if
+/// another program has the port that it chose for one of them: then it chooses again.
+fn start(driver: &str) -> (Child, String) {
+    for _ in 0..STARTS_MAX {
+        let mut command = Command::new(driver);
+        command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // A group of its own: it ends with all that it started.
+        let mut process = command.process_group(0).spawn().unwrap();
+        let mut said = BufReader::new(process.stdout.take().unwrap()).lines();
+        let port = said.find_map(|line| {
+            let line = line.unwrap();
+            Some(line.split("successfully on port ").nth(1)?.trim_end_matches('.').to_owned())
+        });
+        if let Some(port) = port {
+            return (process, port);
+        }
+        process.wait().unwrap();
+    }
+    panic!("chromedriver finds no port");
 }
 
 impl Tab {
@@ -78,15 +101,7 @@ impl Tab {
             return None;
         };
         let profile = TempDir::new().unwrap();
-        let mut command = Command::new(driver);
-        command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // A group of its own: it ends with all that it started.
-        let mut process = command.process_group(0).spawn().unwrap();
-        let mut said = BufReader::new(process.stdout.take().unwrap()).lines();
-        let port = said.find_map(|line| {
-            let line = line.unwrap();
-            Some(line.split("successfully on port ").nth(1)?.trim_end_matches('.').to_owned())
-        });
+        let (process, port) = start(&driver);
         let flags = [
             "--headless=new",
             "--no-sandbox",
@@ -101,7 +116,7 @@ impl Tab {
             &format!("--user-data-dir={}", profile.path().display()),
         ];
         let wishes = json!({ "goog:chromeOptions": { "binary": chromium, "args": flags } });
-        let driver = Driver::begin(&format!("http://127.0.0.1:{}", port.unwrap()), wishes).await;
+        let driver = Driver::begin(&format!("http://127.0.0.1:{port}"), wishes).await;
         let tab = Self { driver, process, _profile: profile };
         tab.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": WITNESS })).await;
         Some(tab)
