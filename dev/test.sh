@@ -125,6 +125,8 @@ document() {
 profile=default
 if [ -n "${CI:-}" ]; then
     profile=ci
+    # Nothing is built a second time.
+    export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
 fi
 
 begun=$(date +%s)

@@ -56,9 +56,7 @@ fn main() -> Outcome<()> {
     let near = bin.join("piton-bench-data");
     std::fs::create_dir_all(&near)?;
     let bench = Bench { dir: tempfile::tempdir_in(near)?, bin };
-    let wanted = |name: &str| {
-        (only.is_empty() && name != BY_NAME) || only.iter().any(|only| name.contains(only))
-    };
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| name.contains(only));
     let mut rows = Vec::new();
     for (name, measure) in MEASURES {
         if wanted(name) {
@@ -71,9 +69,6 @@ fn main() -> Outcome<()> {
     report::progress(&format!("{} figures, {missed} miss their target", rows.len()));
     Ok(())
 }
-
-/// Measured only where it is asked for by its name: it takes minutes.
-const BY_NAME: &str = "serve";
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
@@ -95,7 +90,7 @@ const MEASURES: [(&str, Measure); 20] = [
     ("find", finding::all),
     ("long", long::commands),
     ("follow", following::both),
-    (BY_NAME, serving::all),
+    ("serve", serving::all),
     // Deletes 10,000 files. On ext4 without a journal, files are slow to create for a minute behind
     // that, so what creates files is measured before.
     ("idle", crowd::idle),

@@ -48,11 +48,6 @@ pub async fn once_everywhere(play: Play<'_>) -> Tally {
     tally
 }
 
-/// Kills at every point, and again at every point of the recovery.
-pub async fn twice_everywhere(play: Play<'_>) -> Tally {
-    twice_at_every(play, 1).await
-}
-
 /// Kills at every point, and again at every `nth` point of the recovery; which ones depends on the
 /// first, so that over all of them no place is left out.
 pub async fn twice_at_every(play: Play<'_>, nth: u64) -> Tally {

@@ -4,9 +4,9 @@
 use std::process::Command;
 
 /// Every how many-th system call is tried.
-const STEP: &str = "step=8";
+const STEP: &str = "step=20";
 /// Rounds with random deaths.
-const ROUNDS: &str = "rounds=220";
+const ROUNDS: &str = "rounds=100";
 
 // K22, M14, J20: what must hold holds, and every mistake made on purpose is noticed.
 #[test]

@@ -32,51 +32,38 @@ async fn crash_once_at_every_point() {
 }
 
 /// So many tests share the longest suite, so that each ends in time on a machine that is busy.
-const PARTS: usize = 7;
+const PARTS: usize = 3;
+
+/// Every how many-th point of a recovery is tried, over all first points each of them. `PITON_PAIRS=1` tries all.
+const PAIRS: u64 = 4;
+
+fn pairs() -> u64 {
+    std::env::var("PITON_PAIRS").map_or(PAIRS, |typed| typed.parse().unwrap())
+}
 
 async fn crash_twice(first: usize) {
     crate::hush_scripted_panics();
     let mut tally = Tally::default();
     let turns: Vec<_> = TURNS.iter().skip(first).step_by(PARTS).collect();
     for turn in &turns {
-        tally.add(crash::twice_everywhere(in_process(turn)).await);
+        tally.add(crash::twice_at_every(in_process(turn), pairs()).await);
     }
-    check("killed again at every point of the recovery", turns.len(), &tally);
+    check("killed again in the recovery", turns.len(), &tally);
 }
 
 #[tokio::test(start_paused = true)]
-async fn crash_twice_at_every_pair_of_points_of_the_first_part() {
+async fn crash_again_in_the_recovery_first_part() {
     crash_twice(0).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn crash_twice_at_every_pair_of_points_of_the_second_part() {
+async fn crash_again_in_the_recovery_second_part() {
     crash_twice(1).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn crash_twice_at_every_pair_of_points_of_the_third_part() {
+async fn crash_again_in_the_recovery_third_part() {
     crash_twice(2).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn crash_twice_at_every_pair_of_points_of_the_fourth_part() {
-    crash_twice(3).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn crash_twice_at_every_pair_of_points_of_the_fifth_part() {
-    crash_twice(4).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn crash_twice_at_every_pair_of_points_of_the_sixth_part() {
-    crash_twice(5).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn crash_twice_at_every_pair_of_points_of_the_last_part() {
-    crash_twice(6).await;
 }
 
 // M18
@@ -90,11 +77,9 @@ async fn crash_ten_times_in_a_row() {
     check("killed, then ten times in a row", TURNS.len(), &tally);
 }
 
-/// In how many tests the answers by letter are tried: each is a few minutes on a busy machine.
-const LETTER_PARTS: usize = 3;
-
-/// Answers from another process; it and the process that takes them die at every point.
-async fn crash_by_letter(first: usize) {
+// M8: answers from another process; it and the process that takes them die at every point.
+#[tokio::test(start_paused = true)]
+async fn crash_at_every_point_of_an_answer_by_letter() {
     crate::hush_scripted_panics();
     let mut tally = Tally::default();
     let asks = |turn: &&TurnScript| {
@@ -102,30 +87,14 @@ async fn crash_by_letter(first: usize) {
             || turn.mode == PermissionMode::Ask
             || turn.name.contains("ask")
     };
-    let asked: Vec<_> = TURNS.iter().filter(asks).skip(first).step_by(LETTER_PARTS).collect();
+    let asked: Vec<_> = TURNS.iter().filter(asks).collect();
     assert!(!asked.is_empty());
     for turn in &asked {
         tally.add(crash::once_everywhere(in_process(turn).by_letter()).await);
-        tally.add(crash::twice_everywhere(in_process(turn).by_letter()).await);
+        tally.add(crash::twice_at_every(in_process(turn).by_letter(), pairs()).await);
         tally.add(crash::ten_in_a_row(in_process(turn).by_letter()).await);
     }
     check("killed at every point, answered by letter", asked.len(), &tally);
-}
-
-// M8
-#[tokio::test(start_paused = true)]
-async fn crash_at_every_point_of_an_answer_by_letter_in_the_first_part() {
-    crash_by_letter(0).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn crash_at_every_point_of_an_answer_by_letter_in_the_second_part() {
-    crash_by_letter(1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn crash_at_every_point_of_an_answer_by_letter_in_the_last_part() {
-    crash_by_letter(2).await;
 }
 
 // X4: every suite checks prefixes as providers do; this one must be refused.
