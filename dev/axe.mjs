@@ -137,7 +137,8 @@ async function working() {
   await insist(".ask button[value=yes]", ".ask");
   await stands("done");
   await run('document.querySelectorAll("#log details").forEach((it) => { it.open = true; })');
-  await until('!document.querySelector("#log [data-load]")');
+  // The preview of an undo offers to be loaded again.
+  await until('[...document.querySelectorAll("#log [data-load]")].every((it) => it.textContent === "Look again")');
   await look("an answer, with all that is folded");
   await type("#draft", "see @");
   await until('document.querySelector("#mention")');
