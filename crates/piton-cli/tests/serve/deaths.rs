@@ -214,7 +214,7 @@ async fn run(trial: &Trial) -> Outcome {
             scene.wrong.add(line);
         }
         count.add(&counted);
-        answers += said.answers.len() as u64;
+        answers += said.answers;
     }
     let taken = scene.readers.iter().map(|reader| reader.known().taken).sum();
     let wrong = scene.wrong.all();
@@ -236,9 +236,9 @@ fn print(trial: &Trial, outcome: &Outcome) {
         ("entries of their journals", count.entries),
         ("changes and snapshots that readers took in", *taken),
         ("effects of tools", count.effects),
-        ("questions that a person was told to have answered", *answers),
         ("calls in doubt that had taken effect, and were not run again", count.unknown_done),
         ("calls in doubt that had not", count.unknown_not_done),
+        ("of these answered by a person", *answers),
         ("violations", wrong.len() as u64),
     ];
     println!("PITON_SEED={}, {:.0} s", trial.seed, took.as_secs_f64());
@@ -259,7 +259,6 @@ async fn crash_of_the_server_with_turns_and_readers_loses_and_doubles_nothing() 
     assert_eq!(outcome.wrong, Vec::<String>::new(), "PITON_SEED={seed}");
     assert!(CONVERSATIONS as u64 <= outcome.count.turns, "{:?}", outcome.count);
     assert!(outcome.early < deaths, "no server lived long enough");
-    assert!(0 < outcome.answers, "nobody was asked");
 }
 
 /// What a small trial finds that something is wrong with.
