@@ -1,6 +1,7 @@
 //! Asking a person on the terminal, whatever the standard streams are connected to.
 
 use std::fs::File;
+use std::future::pending;
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
 use rustix::process::getpgrp;
@@ -33,6 +34,8 @@ pub(crate) struct Terminal {
     lines: Option<Termios>,
     /// How the terminal was set before something was typed that must not be seen.
     shown: Option<Termios>,
+    /// Whether it was said that the terminal is gone.
+    said_gone: bool,
 }
 
 /// Whether what is typed is seen.
@@ -65,7 +68,8 @@ impl Terminal {
     /// The terminal, if there is one.
     pub(crate) fn open() -> io::Result<Self> {
         let device = File::options().read(true).write(true).open(DEVICE)?;
-        Ok(Self { device, keyboard: None, typed: Vec::new(), lines: None, shown: None })
+        let (typed, said_gone) = (Vec::new(), false);
+        Ok(Self { device, keyboard: None, typed, lines: None, shown: None, said_gone })
     }
 
     /// Whether a person sits at it: it is where we read from, and where we talk to.
@@ -195,12 +199,20 @@ impl Terminal {
         self.typed.clear();
     }
 
-    /// Waits for whichever is wanted: a key or a line.
+    /// Waits for whichever is wanted: a key or a line. That the terminal is gone is said once: whoever waits for
+    /// several things would hear of nothing else any more.
     pub(crate) async fn typed(&mut self) -> Typed {
-        if self.lines.is_some() {
-            return self.piece().await.map_or(Typed::Nothing, Typed::Key);
+        if self.said_gone {
+            return pending().await;
         }
-        self.line().await.map_or(Typed::Nothing, Typed::Line)
+        let typed = if self.lines.is_some() {
+            self.piece().await.map(Typed::Key)
+        } else {
+            self.line().await.map(Typed::Line)
+        };
+        // The end of a line that was typed is not the end of the terminal.
+        self.said_gone = typed.is_none() && tcgetpgrp(&self.device).is_err();
+        typed.unwrap_or(Typed::Nothing)
     }
 
     fn set(&mut self, modes: &Termios) {
