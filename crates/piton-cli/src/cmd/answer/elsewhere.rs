@@ -133,7 +133,7 @@ impl<'a> Held<'a> {
     }
 }
 
-/// Has the process that took the answers go on. One that performs the turn refuses, and goes on by itself. But a
+/// Has the process that took the answers go on. For one that performs the turn this changes nothing. But a
 /// server holds a turn that waits for a while without performing it.
 pub(super) async fn wake(desk: &Desk, id: &ConversationId) -> Result<(), Fault> {
     let conversation = desk.engine.conversation(id);
