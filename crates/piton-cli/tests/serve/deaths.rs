@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::judge::{Count, Judge};
-use crate::person::{Person, Said};
+use crate::person::{Person, Said, asks_first};
 use crate::place::{LEDGER, Place, begin};
 use crate::reader::{Care, Notes, Reader};
 
@@ -25,7 +25,7 @@ const DEATHS: u64 = 20;
 /// Longest life of a server, in milliseconds from its start.
 const LIFE_MS_MAX: u64 = 2_000;
 /// Longest wait for all turns to end, and for all readers to know it.
-const END_WAIT: Duration = Duration::from_mins(1);
+const END_WAIT: Duration = Duration::from_mins(5);
 
 /// What is tried.
 struct Trial {
@@ -51,7 +51,10 @@ struct Outcome {
     count: Count,
     /// Deaths before the server had said where it is.
     early: u64,
-    answers: u64,
+    /// Calls that a person was told to have allowed.
+    allowed: u64,
+    /// Calls in doubt of which a person was told to have said that they must not run again.
+    settled: u64,
     taken: u64,
     took: Duration,
 }
@@ -206,7 +209,7 @@ async fn run(trial: &Trial) -> Outcome {
         fs::write(&ledger, format!("{text}{first}\n")).unwrap();
     }
     let (journal, _) = SqliteJournal::open(&scene.place.home()).unwrap();
-    let (mut count, mut answers) = (Count::default(), 0);
+    let (mut count, mut allowed, mut settled) = (Count::default(), 0, 0);
     for place in 0..scene.judges.len() {
         let (known, said) = (scene.known(place), scene.said[place].borrow().clone());
         let (wrong, counted) = scene.judges[place].conclude(&journal, &known, &said).await;
@@ -214,11 +217,13 @@ async fn run(trial: &Trial) -> Outcome {
             scene.wrong.add(line);
         }
         count.add(&counted);
-        answers += said.answers;
+        let asked_first = said.answers.iter().filter(|name| asks_first(name)).count();
+        allowed += asked_first as u64;
+        settled += (said.answers.len() - asked_first) as u64;
     }
     let taken = scene.readers.iter().map(|reader| reader.known().taken).sum();
     let wrong = scene.wrong.all();
-    Outcome { wrong, count, early, answers, taken, took: start.elapsed() }
+    Outcome { wrong, count, early, allowed, settled, taken, took: start.elapsed() }
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -226,7 +231,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 fn print(trial: &Trial, outcome: &Outcome) {
-    let Outcome { wrong, count, early, answers, taken, took } = outcome;
+    let Outcome { wrong, count, early, allowed, settled, taken, took } = outcome;
     let rows = [
         ("deaths of the server", trial.deaths),
         ("of these before it had said where it is", *early),
@@ -236,9 +241,10 @@ fn print(trial: &Trial, outcome: &Outcome) {
         ("entries of their journals", count.entries),
         ("changes and snapshots that readers took in", *taken),
         ("effects of tools", count.effects),
+        ("calls that asked first, and that a person was told to have allowed", *allowed),
         ("calls in doubt that had taken effect, and were not run again", count.unknown_done),
         ("calls in doubt that had not", count.unknown_not_done),
-        ("of these answered by a person", *answers),
+        ("of these settled by a person", *settled),
         ("violations", wrong.len() as u64),
     ];
     println!("PITON_SEED={}, {:.0} s", trial.seed, took.as_secs_f64());
@@ -259,6 +265,7 @@ async fn crash_of_the_server_with_turns_and_readers_loses_and_doubles_nothing() 
     assert_eq!(outcome.wrong, Vec::<String>::new(), "PITON_SEED={seed}");
     assert!(CONVERSATIONS as u64 <= outcome.count.turns, "{:?}", outcome.count);
     assert!(outcome.early < deaths, "no server lived long enough");
+    assert!(0 < outcome.allowed, "nobody was asked");
 }
 
 /// What a small trial finds that something is wrong with.

@@ -166,11 +166,11 @@ impl Judge {
         }
     }
 
-    /// Messages that the person was told to be taken, and that are not there exactly once.
+    /// Messages and answers that the person was told to be taken, and that are not there exactly once.
     fn missing(&self, said: &Said) -> Vec<String> {
         let times = |name: &String| self.commands.iter().filter(|it| *it == name).count();
-        let wrong = said.taken.iter().filter(|name| times(name) != 1);
-        wrong.map(|name| format!("message {name} is there {} times", times(name))).collect()
+        let wrong = said.taken.iter().chain(&said.answers).filter(|name| times(name) != 1);
+        wrong.map(|name| format!("command {name} is there {} times", times(name))).collect()
     }
 
     /// Holds the ledger against the journal.

@@ -2,6 +2,8 @@
 //!
 //! Whoever was not told that a message was taken sends it again under its name, to the next server.
 
+use std::collections::BTreeSet;
+
 use piton_proof::client::Client;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -25,8 +27,14 @@ pub(crate) struct Said {
     pub(crate) taken: Vec<String>,
     /// The last entry that the server named.
     pub(crate) entry: u64,
-    /// How many questions were answered.
-    pub(crate) answers: u64,
+    /// The names of answers that the server took.
+    pub(crate) answers: BTreeSet<String>,
+}
+
+/// Whether a question, or the answer that is named after it, is about a call that asks before it runs.
+/// The others are about calls in doubt.
+pub(crate) fn asks_first(question: &str) -> bool {
+    question.contains(".permission.")
 }
 
 /// What the server said to a command.
@@ -49,8 +57,11 @@ impl Person {
             let seen = self.seen.borrow_and_update().clone();
             let enough = *self.enough.borrow_and_update();
             let told = if let Some(question) = seen.questions.first() {
-                let told = self.answer(&client, question).await;
-                said.send_modify(|said| said.answers += u64::from(matches!(told, Told::Taken(_))));
+                let name = format!("a-{question}");
+                let told = self.answer(&client, question, &name).await;
+                if matches!(told, Told::Taken(_)) {
+                    said.send_modify(|said| said.answers.extend([name]));
+                }
                 told
             } else if !seen.idle || seen.entry <= said.borrow().entry {
                 Told::Refused
@@ -91,11 +102,12 @@ impl Person {
         self.send(client, &path, &json!({ "text": WORD, "id": name })).await
     }
 
-    /// Says of a call in doubt that it must not run again.
-    async fn answer(&self, client: &Client, question: &str) -> Told {
+    /// Lets a call run that asks first, and says of a call in doubt that it must not run again.
+    async fn answer(&self, client: &Client, question: &str, name: &str) -> Told {
         let path =
             format!("/api/v1/conversations/{}/questions/{question}/answer", self.conversation);
-        let reply = json!({ "reply": { "kind": "deny" }, "id": format!("a-{question}") });
+        let kind = if asks_first(question) { "allow" } else { "deny" };
+        let reply = json!({ "reply": { "kind": kind }, "id": name });
         self.send(client, &path, &reply).await
     }
 

@@ -14,6 +14,14 @@ pub(crate) const WORD: &str = "go";
 /// The file of a workspace that gets a line with the name of each call that takes effect.
 pub(crate) const LEDGER: &str = "ledger";
 
+/// A server goes on with what it finds, and one of the tools asks first.
+const SETTINGS: &str = "[serve]
+resume = true
+[[permissions]]
+effect = \"ask\"
+tool = \"sign\"
+";
+
 pub(crate) struct Place {
     dir: TempDir,
     pub(crate) token: String,
@@ -25,7 +33,7 @@ impl Place {
         let mut place = Self { dir, token: String::new() };
         fs::create_dir(place.path("work")).unwrap();
         fs::create_dir(place.home()).unwrap();
-        fs::write(place.home().join("piton.toml"), "[serve]\nresume = true\n").unwrap();
+        fs::write(place.home().join("piton.toml"), SETTINGS).unwrap();
         fs::write(place.path("script.json"), script()).unwrap();
         let told = place.command(&["serve", "token", "test"]).output().unwrap();
         assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
@@ -129,14 +137,20 @@ pub(crate) async fn begin(client: &Client, workspace: &Path) -> String {
     told["conversation"].as_str().unwrap().to_owned()
 }
 
-/// Every message that says the word begins the same turn: text that streams, and calls that take effect.
+/// Every message that says the word begins the same turn: text that streams, calls that take effect, and one
+/// that a person is asked about.
 fn script() -> String {
     let text = "Text that streams for a while, word by word. ";
-    let calls = |count: usize| vec![json!({ "tool": "pay", "arguments": {} }); count];
-    let step = |count| json!({ "say": text, "chunk": 4, "chunk_ms": 20, "calls": calls(count) });
+    let step = |calls: &[&str]| {
+        let calls: Vec<_> = calls.iter().map(|tool| json!({ "tool": tool })).collect();
+        json!({ "say": text, "chunk": 4, "chunk_ms": 20, "calls": calls })
+    };
+    let pays = step(&["pay"; 4]);
     let last = json!({ "think": text, "say": text, "chunk": 4, "chunk_ms": 20 });
-    let steps = [step(4), step(4), step(4), last];
-    let pay = json!({ "name": "pay", "effect": "once", "append_to": LEDGER, "output": "paid" });
-    json!({ "steps": [], "workers": [{ "task": WORD, "steps": steps }], "tools": [pay] })
+    let steps = [pays.clone(), step(&["pay", "sign"]), pays, last];
+    let tool =
+        |name| json!({ "name": name, "effect": "once", "append_to": LEDGER, "output": "done" });
+    let tools = [tool("pay"), tool("sign")];
+    json!({ "steps": [], "workers": [{ "task": WORD, "steps": steps }], "tools": tools })
         .to_string()
 }
