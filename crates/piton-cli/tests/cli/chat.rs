@@ -1,11 +1,14 @@
 //! `piton` alone on a terminal: a chat by lines.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::sync::mpsc;
 
+use pty_process::blocking::{Command, Pty, open};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::person::Person;
-use crate::world::World;
+use crate::world::{DEADLINE, World};
 
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
@@ -260,4 +263,57 @@ fn a_polite_kill_at_the_prompt_leaves_the_terminal_as_it_was() {
     kill_process(pid, Signal::TERM).unwrap();
     let (code, screen) = person.leaves();
     assert_eq!(code, 130, "{screen}");
+}
+
+fn reads_until(mut terminal: &Pty, text: &str) {
+    let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&shown).contains(text) {
+        let bytes = terminal.read(&mut piece).unwrap();
+        shown.extend(&piece[..bytes]);
+    }
+}
+
+/// Closes the window of what is run by a line of a shell, in the middle of a turn. It ends then.
+fn is_closed(world: &World, line: &str, says: &str) {
+    let (terminal, other_end) = open().unwrap();
+    let mut shell = world.shell(line);
+    shell.env_remove("PITON_NO_INPUT").env("TERM", "xterm");
+    let mut child = Command::from(shell).spawn(other_end).unwrap();
+    reads_until(&terminal, "/help lists the commands");
+    (&terminal).write_all(says.as_bytes()).unwrap();
+    reads_until(&terminal, "slow");
+    drop(terminal);
+    let (sender, ended) = mpsc::channel();
+    std::thread::spawn(move || sender.send(child.wait().unwrap().code()));
+    ended.recv_timeout(DEADLINE).expect("it goes on without a terminal");
+}
+
+// Also where the signal of a closed window is ignored, as under nohup.
+#[test]
+fn a_chat_whose_window_is_closed_ends_and_keeps_its_turn() {
+    for before in ["", "trap '' HUP;"] {
+        let world = World::new();
+        let model = world.script(WAITS);
+        let line = format!("{before} exec \"$PITON\" --model '{model}' --permissions auto");
+        is_closed(&world, &line, "go\r");
+        let listed = world.run(&["ls"]).stdout;
+        assert!(listed.contains("interrupted"), "{listed}");
+        fs::write(world.work("go"), "").unwrap();
+        assert_eq!(world.run(&["query", "--continue"]).stdout, "Second.\n");
+    }
+}
+
+#[test]
+fn an_attached_terminal_whose_window_is_closed_ends_and_leaves_the_turn_alone() {
+    for before in ["", "trap '' HUP;"] {
+        let world = World::new();
+        let model = world.script(WAITS);
+        let args = ["--model", &model, "--permissions", "auto"];
+        let mut holder = sits_down(&world, &args);
+        holder.types("go\r").sees("slow");
+        is_closed(&world, &format!("{before} exec \"$PITON\" attach"), "");
+        fs::write(world.work("go"), "").unwrap();
+        holder.sees("Second.").sees("> ").types(CTRL_D);
+        assert_eq!(holder.leaves().0, 0);
+    }
 }
