@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::TurnEnd;
+use super::call::needs_person;
 use crate::state::{Item, State, Turn};
 
 /// What the open turn waits for. Kept beside the journal, so that a list parses nothing.
@@ -31,18 +31,17 @@ pub enum Status {
 impl Status {
     /// The status of a conversation.
     pub fn of(state: &State) -> Self {
-        state.open_turn().map_or(Self::Idle, Self::of_turn)
+        state.open_turn().map_or(Self::Idle, |turn| Self::of_open(state, turn))
     }
 
-    /// The status of a turn.
-    pub fn of_turn(turn: &Turn) -> Self {
-        if turn.end == Some(TurnEnd::Completed) || turn.end.is_some() {
-            return Self::Idle;
-        }
-        if let Some(inquiry) = turn.pending_inquiries().next() {
-            let tool =
-                turn.call(inquiry.call).map_or_else(String::new, |call| call.name.to_string());
-            return Self::WaitingForInput { tool };
+    fn of_open(state: &State, turn: &Turn) -> Self {
+        // A question that a rule answers by now waits for a driver, not for a person.
+        let asking = turn
+            .pending_inquiries()
+            .filter_map(|inquiry| Some((inquiry, turn.call(inquiry.call)?)))
+            .find(|(inquiry, call)| needs_person(state, call, inquiry));
+        if let Some((_, call)) = asking {
+            return Self::WaitingForInput { tool: call.name.to_string() };
         }
         if let Some(call) = turn.parked() {
             return Self::WaitingForInput { tool: call.name.to_string() };

@@ -83,6 +83,11 @@ fn a_question_that_a_rule_has_overtaken_is_no_longer_waited_for() {
         "mode:ask turn user ask calls(o:a) raise:permission:a mode:auto start:a",
         expect!["interrupted (pending tool execution)"],
     );
+    // Nobody has gone on yet. A face that waited for an answer here would wait for ever: none is taken.
+    check_status(
+        "mode:ask turn user ask calls(o:a) raise:permission:a mode:auto",
+        expect!["interrupted (pending tool execution)"],
+    );
 }
 
 // C31

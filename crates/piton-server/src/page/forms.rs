@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use axum::extract::{Path, State};
 use piton::id::{CommandId, InquiryId, MessageId, TurnId};
-use piton::view::{ItemView, ModelRef, PermissionMode, TurnView};
+use piton::view::{ItemView, ModelRef, PermissionMode, Status, TurnView};
 use piton::{
     Command, Conversation, ConversationId, Envelope, ForkAt, NewMessage, OnIncomplete, Shelf,
     UserPart, Verdict, View, reader,
@@ -330,6 +330,11 @@ pub(super) async fn configure(
     if !change.is_empty() {
         let command = Command::Configure { change: Box::new(change) };
         simple(&shared, &id, &who, command).await?;
+        let is_asked = |view: &View| matches!(view.head.status, Status::WaitingForInput { .. });
+        if is_asked(&view) && !is_asked(&shared.engine().view(&id).await?) {
+            // What was asked is answered by the new mode.
+            simple(&shared, &id, &who, Command::Resume).await?;
+        }
     }
     Ok(form.done(&format!("/c/{id}")))
 }
