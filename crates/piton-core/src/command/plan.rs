@@ -3,7 +3,9 @@
 use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete, compacting};
 use crate::action::{Action, Wish};
 use crate::decide::decide;
-use crate::event::{Event, QueueChange, QueuePlace, Refusal, TurnEnd, UndoIntent, UserPart};
+use crate::event::{
+    BreakReason, Event, QueueChange, QueuePlace, Refusal, TurnEnd, UndoIntent, UserPart,
+};
 use crate::id::{Attempt, MessageId, Seq, TurnId};
 use crate::state::{Progress, Said, State, Turn, Verdict};
 
@@ -124,7 +126,7 @@ pub fn plan(
         }
         Command::Interrupt => match performing {
             Performing::Now => record(Vec::new(), Then::Interrupt),
-            Performing::Nobody => Plan::Refuse(Refusal::NotRunning),
+            Performing::Nobody => leave_question(state),
         },
         Command::Stop => close(state, TurnEnd::Stopped, performing),
         Command::Discard => close(state, TurnEnd::Discarded, performing),
@@ -275,6 +277,18 @@ fn no_longer(state: &State, message: &MessageId) -> Refusal {
     match said_last(state, &message) {
         Some(_) => Refusal::AlreadyTaken { message },
         None => Refusal::UnknownMessage { message },
+    }
+}
+
+/// Stops a turn that rests on a question: nobody performs it, and a person does not want to answer.
+fn leave_question(state: &State) -> Plan {
+    let asks = |turn: &&Turn| turn.broke.is_none() && turn.pending_inquiries().next().is_some();
+    match state.open_turn().filter(asks) {
+        Some(turn) => {
+            let (turn, reason) = (turn.id, BreakReason::Interrupted);
+            record(vec![Event::TurnBroke { turn, reason, message: String::new() }], Then::Rest)
+        }
+        None => Plan::Refuse(Refusal::NotRunning),
     }
 }
 

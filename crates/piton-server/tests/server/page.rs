@@ -291,6 +291,42 @@ async fn a_permission_is_given_with_a_rule_for_the_project_which_is_kept_first()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_mode_that_answers_the_open_question_lets_the_turn_go_on() {
+    let stage = Stage::new(WRITES);
+    let id = stage.said("go").await;
+    assert!(matches!(stage.view(&id).await.head.status, Status::WaitingForInput { .. }));
+    let mut listener = stage.listen(&format!("c={id}"), None).await;
+    press(&stage, &format!("/c/{id}/model"), &[("permissions", "accept-edits")]).await;
+    while stage.view(&id).await.head.status != Status::Idle {
+        listener.next().await.unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(stage.dir.path().join("work/a.txt")).unwrap(), "hi");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_rests_on_a_question_can_be_stopped() {
+    let stage = Stage::new(ASKS);
+    let id = stage.said("go").await;
+    let page = read(&stage, &format!("/c/{id}")).await;
+    assert!(page.contains("data-stop"), "{page}");
+    press(&stage, &format!("/c/{id}/stop"), &[("do", "interrupt")]).await;
+    let page = read(&stage, &format!("/c/{id}")).await;
+    assert!(page.contains("Interrupted: it was stopped"), "{page}");
+    assert!(page.contains("Stop here"), "{page}");
+    // The question is still there to be answered, and the answer goes on.
+    let asked = stage.get(&format!("/conversations/{id}/questions")).await;
+    let question = asked["questions"][0]["question"]["id"].as_str().unwrap();
+    let mut listener = stage.listen(&format!("c={id}"), None).await;
+    press(&stage, &format!("/c/{id}/answer/{question}"), &[("answer", "text"), ("text", "blue")])
+        .await;
+    while stage.view(&id).await.head.status != Status::Idle {
+        listener.next().await.unwrap();
+    }
+    let page = read(&stage, &format!("/c/{id}")).await;
+    assert!(page.contains("answered “blue”"), "{page}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn everything_works_without_the_module() {
     let stage = Stage::new(TALK);
     let boundary = "XX";

@@ -1,5 +1,6 @@
 //! The handle of a face: the engine owns the work, and a face may go at any time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use expect_test::expect;
@@ -9,6 +10,7 @@ use piton_core::id::{CommandId, ConversationId, MessageId};
 use piton_core::outcome::Ending;
 use piton_core::state::Verdict;
 use piton_store::Journal as _;
+use piton_tools::AskUser;
 
 use crate::stage::{Stage, broken, named, pass, pending, say};
 
@@ -131,6 +133,27 @@ async fn an_interrupt_stops_the_turn_and_is_refused_when_none_runs() {
     let refused = conversation.send(Command::Interrupt).await.unwrap();
     assert_eq!(refused.refusal(), Some(&Refusal::NotRunning));
     assert_eq!(conversation.perform(Command::Resume).await.unwrap(), Ending::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_rests_on_a_question_is_stopped_once_and_can_still_be_answered() {
+    let stage = Stage::new(
+        r#"{"steps":[{"calls":[{"tool":"ask_user","arguments":{"question":"Who?"}}]},{"say":"done"}]}"#,
+    )
+    .tool(Arc::new(AskUser));
+    let engine = stage.engine();
+    let conversation = stage.conversation_in(&engine);
+    conversation.perform(Command::say(say("go"))).await.unwrap();
+    let stopped = conversation.send(Command::Interrupt).await.unwrap();
+    assert_eq!(stopped.refusal(), None);
+    let broke = stage.state().await.open_turn().unwrap().broke.clone();
+    assert_eq!(format!("{:?}", broke.unwrap().reason), "Interrupted");
+    let again = conversation.send(Command::Interrupt).await.unwrap();
+    assert_eq!(again.refusal(), Some(&Refusal::NotRunning));
+    let inquiry =
+        stage.state().await.open_turn().unwrap().pending_inquiries().next().unwrap().id.clone();
+    let answer = Command::answer(inquiry, Reply::Text("me".into()));
+    assert_eq!(conversation.perform(answer).await.unwrap(), Ending::Done);
 }
 
 // X1, K24
