@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use piton::Engine;
-use piton::store::{Filter, ListPosition};
+use piton::store::{Filter, ListPosition, TurnIs};
 use tokio::sync::watch;
 
 use super::event::{Ended, Event};
@@ -48,8 +48,24 @@ impl Listing {
         let position = cursor.unwrap_or_default();
         let (render, passing) = (P::rows, P::LIST_PASSING);
         let mut listing = Self { feed, moved, seen, position, render, passing };
-        let told = listing.behind(feeds.engine(), cursor).await?;
+        let mut told = listing.behind(feeds.engine(), cursor).await?;
+        if cursor.is_some() {
+            told.extend(listing.standing(feeds.engine()).await?);
+        }
         Ok((listing, told))
+    }
+
+    /// How open turns stand now. A process that died has written no entry, so no cursor leads to it.
+    async fn standing(&self, engine: &Engine) -> Result<Option<(ListPosition, Event)>, Fault> {
+        let filter = Filter { turn: Some(TurnIs::Open), ..shown() };
+        let open = engine.list(filter, None, LIST_ROWS).await?.rows;
+        if open.is_empty() {
+            return Ok(None);
+        }
+        let askers = Askers::now(engine).await?;
+        let rows: Vec<_> = open.iter().map(|row| askers.view(row)).collect();
+        let (name, data) = (self.passing, (self.render)(&rows));
+        Ok(Some((self.position, Event { name, data, durable: false })))
     }
 
     /// What is to be told now, without waiting.

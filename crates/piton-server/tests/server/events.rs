@@ -165,6 +165,28 @@ async fn one_stream_carries_the_list_and_several_conversations() {
     assert_eq!(ahead.until("list").await.data["rows"].as_array().unwrap().len(), 3);
 }
 
+// C30
+#[tokio::test(start_paused = true)]
+async fn a_list_that_was_told_running_hears_that_the_process_died() {
+    let mut stage = Stage::new(SLOW);
+    let id = stage.begin().await;
+    stage.post(&format!("/conversations/{id}/messages"), json!({ "text": "go" })).await;
+    tokio::time::sleep(Duration::from_secs(2)).await; // wait: in virtual time, until the answer has begun
+    let mut listener = stage.listen("list=1", None).await;
+    let told = listener.until("list").await;
+    assert_eq!(told.data["rows"][0]["state"], "running");
+    let end = stage.view(&id).await.cursor;
+    stage.crash().await;
+    assert_eq!(stage.view(&id).await.cursor, end, "an entry would tell it");
+    let mut again = stage.listen("list=1", told.id.as_deref()).await;
+    let mut states = Vec::new();
+    for _ in 0..8 {
+        let event = again.next().await.unwrap();
+        states.extend(event.data["rows"][0]["state"].as_str().map(str::to_owned));
+    }
+    assert_eq!(states, ["interrupted"]);
+}
+
 // O50
 #[tokio::test(start_paused = true)]
 async fn a_quiet_stream_gives_signs_of_life_until_the_token_is_revoked() {
