@@ -7,6 +7,7 @@ import { isYoung, load } from "./stream.js";
 
 // ---- forms: sent without leaving the page; what is refused is said beside the button
 
+const GONE = "The server does not answer. Nothing was sent; try again.";
 const WAIT_MS = 10_000;
 const ANSWER_MS = 40_000; // longer than the server waits for a whole body
 document.addEventListener("submit", async (event) => {
@@ -58,12 +59,13 @@ async function deliver(address, data) {
     return [error.message, error.hint].filter(Boolean).join(" ");
   } catch (error) {
     if (error.name === "TimeoutError") return "The server did not answer in time. It may have taken this: look before you try again.";
-    return "The server does not answer. Nothing was sent; try again.";
+    return GONE;
   }
 }
 function refuse(form, words) {
   const line = document.createElement("p");
   line.className = "refused wrong";
+  if (words === GONE) line.dataset.of = "lost"; // taken away when the server is back
   line.setAttribute("role", "alert");
   line.textContent = words;
   form.append(line);

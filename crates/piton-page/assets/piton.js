@@ -97,7 +97,9 @@ const letters = {
   k: () => step([...document.querySelectorAll(".log .at:not([hidden])")], -1),
   "[": () => neighbour(-1),
   "]": () => neighbour(1),
-  n: () => { location.href = "/new"; },
+  // An open question offers these two on its buttons: the first one goes to it, the second one answers.
+  n: () => { if (document.querySelector(".ask")) letters.q(); else location.href = "/new"; },
+  y: () => letters.q(),
   "?": () => byId("keys")?.showModal(),
 };
 function neighbour(by) {

@@ -195,6 +195,7 @@ function found() {
   [lostAt, tries] = [0, 0];
   root.dataset.link = "on";
   if (byId("link")?.dataset.of === "lost") hideBar();
+  for (const line of document.querySelectorAll('.refused[data-of="lost"]')) line.remove();
 }
 function lost() {
   source?.close();

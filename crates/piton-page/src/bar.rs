@@ -126,7 +126,7 @@ fn more(scene: &Scene<'_>) -> Markup {
             div.menu-box {
                 form method="post" action=(scene.address("rename")) {
                     label.label for="rename" { "Title" }
-                    input.field id="rename" name="title" dir="auto" required;
+                    input.field id="rename" name="title" dir="auto" value=(scene.head.title) required;
                     button.b { "Rename" }
                 }
                 form method="post" action=(scene.address("archive")) {

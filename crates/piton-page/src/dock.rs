@@ -123,14 +123,15 @@ fn plan(view: &View) -> Markup {
 
 fn queue(scene: &Scene<'_>, view: &View) -> Markup {
     let total = view.queue.len();
-    let mut next = 0_u32;
     html! {
         @if total == 0 { section id="queue" hidden {} } @else {
             section id="queue" aria-label="Queue" {
                 p.queue-head { b { "Waiting" } " " (count(u64::try_from(total).unwrap_or(0), "message", "messages")) span.saved { "in this order" } }
                 ol.queue {
-                    @for (at, queued) in view.queue.iter().enumerate() {
-                        (waiting(scene, queued, &mut next, (at, total)))
+                    // What steers is told first.
+                    @for place in [QueuePlace::Steer, QueuePlace::Next] {
+                        @let all: Vec<_> = view.queue.iter().filter(|it| it.place == place).collect();
+                        @for (at, queued) in all.iter().enumerate() { (waiting(scene, queued, (at, all.len()))) }
                     }
                 }
             }
@@ -138,16 +139,8 @@ fn queue(scene: &Scene<'_>, view: &View) -> Markup {
     }
 }
 
-fn waiting(
-    scene: &Scene<'_>,
-    queued: &QueuedView,
-    next: &mut u32,
-    (at, total): (usize, usize),
-) -> Markup {
+fn waiting(scene: &Scene<'_>, queued: &QueuedView, (at, total): (usize, usize)) -> Markup {
     let is_steering = queued.place == QueuePlace::Steer;
-    if !is_steering {
-        *next += 1;
-    }
     let id = format!("queue-{}", ident::written(queued.id.as_str()));
     let text = text_of(&queued.parts);
     let files =
@@ -156,7 +149,7 @@ fn waiting(
     let message = queued.id.as_str();
     html! {
         li id=(id) {
-            @if is_steering { span.tag.now { "steer" } } @else { span.tag { "next " (next) } }
+            @if is_steering { span.tag.now { "steer" } } @else { span.tag { "next " (at + 1) } }
             span dir="auto" {
                 (visible(&piton_core::summary::shorten(&text, QUEUED_LETTERS_MAX)))
                 @if 0 < files { " · " (count(u64::try_from(files).unwrap_or(0), "file", "files")) }
@@ -253,7 +246,7 @@ fn mode(scene: &Scene<'_>) -> Markup {
         (PermissionMode::Plan, "plan", "plan"),
     ];
     html! {
-        span.wide-only id="mode-of" {
+        span id="mode-of" {
             label.sr for="mode" { "Permissions" }
             select.quiet id="mode" name="permissions" data-sets="permissions" {
                 @for (mode, name, words) in modes { option value=(name) selected[mode == scene.head.mode] { (words) } }

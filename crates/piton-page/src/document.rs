@@ -105,7 +105,7 @@ fn plain(title: &str, inner: &Markup) -> String {
 pub fn sign_in(problem: Option<&str>) -> String {
     let inner = html! {
         h1 { "Sign in" }
-        p.lead { "Open the address that " code { "piton serve" } " printed. Its code is good once; " code { "piton serve token" } " makes another one." }
+        p.lead { "Open the address that " code { "piton serve" } " printed. Its code is good once; " code { "piton serve status" } " prints another one." }
         @if let Some(problem) = problem { p.wrong role="alert" { (visible(problem)) } }
         form.row method="post" action="/sign-in" {
             label.sr for="code" { "Code" }
@@ -146,6 +146,7 @@ pub fn start(start: &Start) -> Markup {
                 a.b.plain.icon.back href="/" aria-label="Conversations" { (icon("back")) }
                 div.bar-title { h1 { "New conversation" } p { "no turn yet" } }
             }
+            div id="link" hidden {}
             div.sheet {
                 form.hello.composer-page method="post" action="/new" enctype="multipart/form-data" aria-label="New conversation" {
                     (crate::icon::with_class("mark", "piton"))
@@ -168,7 +169,7 @@ pub fn start(start: &Start) -> Markup {
                     }
                     div.composer {
                         label.sr for="draft" { "Message" }
-                        textarea id="draft" name="text" rows="2" dir="auto" placeholder="Message piton" enterkeyhint="send" required {}
+                        textarea id="draft" name="text" rows="2" dir="auto" placeholder="Message piton" enterkeyhint="send" autofocus required {}
                         div.foot {
                             input type="file" name="files" multiple aria-label="Attach files";
                             span.push {}
@@ -202,6 +203,7 @@ pub fn hits(asked: &str, found: &[Hit], remark: &str) -> Markup {
                 a.b.plain.icon.back href="/" aria-label="Conversations" { (icon("back")) }
                 div.bar-title { h1 { "Search" } p { "all conversations" } }
             }
+            div id="link" hidden {}
             div.sheet {
                 div {
                     form.big-find role="search" aria-label="Search all conversations" method="get" action="/search" {
@@ -244,7 +246,7 @@ fn keys() -> Markup {
         ("Ctrl Enter", "steer"),
         ("Shift Enter", "a new line"),
         ("@", "files: arrows, Tab takes, Esc closes"),
-        ("y, n, a", "on a question: yes, no, rules"),
+        ("y, n, a", "on a question: yes, no, rules; the first y or n goes to it"),
         ("y, f, r", "on a message: copy, fork, retry"),
         ("Esc", "back"),
     ];

@@ -131,9 +131,9 @@ fn kept(turn: &TurnView) -> Markup {
     html! {
         ul.kept aria-label="What is kept" {
             @if 0 < done {
-                li { (ok()) span { b { (done) " of " (count(len(calls.len()), "tool", "tools")) " finished" } "; their results are kept and will not run again" } }
+                li { (ok()) span { b { (done) " of " (count(len(calls.len()), "tool", "tools")) " finished" } @if done == 1 { "; its result is kept, and it will not run again" } @else { "; their results are kept, and they will not run again" } } }
             } @else if 0 < whole {
-                li { (ok()) span { b { (count(len(whole), "answer", "answers")) } " of the model are kept" } }
+                li { (ok()) span { b { (count(len(whole), "answer", "answers")) } " of the model " (is_or_are(whole)) " kept" } }
             }
             @for call in running {
                 li { (with_class("i run", "ring")) span { code dir="ltr" { (visible(&piton_core::summary::input_summary(&call.tool, &call.arguments))) } " was running; what became of it is looked up first" } }
@@ -145,13 +145,17 @@ fn kept(turn: &TurnView) -> Markup {
                 li { (icon("dot")) span { (count(len(waiting), "call", "calls")) " not started; resuming goes on there" } }
             }
             @if 0 < partial {
-                li { (ok()) span { b { (count(len(partial), "word", "words")) } " of the answer are kept" } }
+                li { (ok()) span { b { (count(len(partial), "word", "words")) } " of the answer " (is_or_are(partial)) " kept" } }
             }
             @if turn.steps().all(|step| step.calls.is_empty() && words_of(step) == 0) {
                 li { (ok()) span { "Your message is kept. No answer has come." } }
             }
         }
     }
+}
+
+fn is_or_are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
 }
 
 fn len(number: usize) -> u64 {

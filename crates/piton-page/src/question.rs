@@ -159,7 +159,7 @@ fn rules(asked: &QuestionView, id: &str) -> Markup {
         details.rules id={ (id) "-rules" } {
             summary { "Make it a rule: always or never…" }
             div.body {
-                @if let Some(why) = &asked.no_rule { p.hint { (visible(why)) } }
+                @if let Some(why) = &asked.no_rule { p.hint { "No rule can be offered that allows it: " (visible(why)) "." } }
                 @if may(shown) {
                     fieldset.opts {
                         legend.sr { "How far the rule reaches" }

@@ -1,8 +1,12 @@
 //! Kinds of failures, ends and rules in words.
 
+use piton_core::summary::shorten;
 use piton_core::view::{
     Answer, BreakReason, FailureClass, InquiryAnswer, PermissionRule, RuleEffect, RuleScope,
 };
+
+/// Longest answer that is shown behind its question, in letters.
+const ANSWER_LETTERS_MAX: usize = 200;
 
 /// What failed, as a heading.
 pub(crate) fn failure(class: FailureClass) -> &'static str {
@@ -79,10 +83,15 @@ pub(crate) fn answered(answer: &Answer) -> String {
         InquiryAnswer::RunAgain => "run again, as decided",
         InquiryAnswer::TreatAsDone => "taken for done, as decided",
         InquiryAnswer::LookAgain => "looked up again, as decided",
-        InquiryAnswer::Text { .. } | InquiryAnswer::Redacted => "answered",
+        InquiryAnswer::Text { text } => &answered_with(text),
+        InquiryAnswer::Redacted => "answered",
         InquiryAnswer::Cancelled { .. } => "taken down",
     };
     format!("{what}{by}")
+}
+
+fn answered_with(text: &str) -> String {
+    format!("answered “{}”", shorten(text, ANSWER_LETTERS_MAX))
 }
 
 /// A rule.

@@ -60,8 +60,8 @@ impl Writer {
                 escape(text, &mut self.html);
                 self.html.push_str("</code>");
             }
-            Event::SoftBreak => self.html.push('\n'),
-            Event::HardBreak => self.html.push_str("<br>"),
+            // Models end a line where they mean it. The terminal shows the same lines.
+            Event::SoftBreak | Event::HardBreak => self.html.push_str("<br>"),
             Event::Rule => self.html.push_str("<hr>"),
             Event::TaskListMarker(done) => self.html.push_str(if *done { "☑ " } else { "☐ " }),
             _ => {}

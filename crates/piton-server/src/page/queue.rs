@@ -36,12 +36,15 @@ fn command(
     wish: &str,
     text: Option<&str>,
 ) -> Result<Option<Command>, Fault> {
-    let Some(place) = queue.iter().position(|queued| queued.id == message) else {
+    let Some(moved) = queue.iter().find(|queued| queued.id == message) else {
         let refused = Fault::new(Kind::Refused, "this message does not wait any more");
         return Err(refused.hint("it has its turn, or was taken back"));
     };
+    // The page shows what steers in front of what comes next, and moves a message among its kind.
+    let kind: Vec<_> = queue.iter().filter(|queued| queued.place == moved.place).collect();
+    let place = kind.iter().position(|queued| queued.id == message).unwrap_or_default();
     let before = |place: usize| {
-        queue.get(place).map(|other| QueueChange::Before { before: other.id.clone() })
+        kind.get(place).map(|other| QueueChange::Before { before: other.id.clone() })
     };
     let change = match wish {
         "remove" => return Ok(Some(Command::Unqueue { message })),
