@@ -148,7 +148,7 @@ pub(crate) fn kept_answer(reply: &Reply) -> String {
 
 /// A question was answered by another process.
 pub(crate) fn answered(answer: &InquiryAnswer) -> String {
-    format!("Answered from another terminal: {}", said(answer))
+    format!("Answered elsewhere: {}", said(answer))
 }
 
 /// Why nobody knows how a call ended: its first line, and the last words of the process that died.

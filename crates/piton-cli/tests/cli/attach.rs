@@ -62,7 +62,7 @@ fn two_terminals_at_a_server_see_the_same_turn_and_outlive_its_death() {
     first.types("begin\r").sees("> begin").sees("Which colour? (empty line");
     second.sees("> begin").sees("Which colour? (empty line");
     first.types("blue\n").sees("✓ ask_user").sees("Blue ");
-    second.sees("Answered from another terminal: blue").sees("Blue ");
+    second.sees("Answered elsewhere: blue").sees("Blue ");
     second.types("and then\r").sees("queued: and then");
     let address = serving.address.clone();
     serving.kill_9();
@@ -86,7 +86,7 @@ fn two_terminals_at_a_server_see_the_same_turn_and_outlive_its_death() {
         for text in ["\n> begin\r", "\n> and then\r", "Blue it is.\r", "Second turn.\r"] {
             assert_eq!(screen.matches(text).count(), 1, "{text:?} in {screen}");
         }
-        assert_eq!(screen.matches("Answered from another terminal").count(), answers, "{screen}");
+        assert_eq!(screen.matches("Answered elsewhere").count(), answers, "{screen}");
     }
     let printed = world.run(&["print", &id]).stdout;
     assert_eq!(printed.matches("Second turn.").count(), 1, "{printed}");
@@ -130,7 +130,7 @@ fn a_terminal_beside_another_process_answers_queues_and_goes_on_when_that_has_le
     guest.types("then this\r").sees("queued: then this");
     fs::write(world.work("go"), "").unwrap();
     guest.sees("Run write_file: one?").sees("(?) help: ").types("y\n");
-    holder.sees("Answered from another terminal: allowed").sees("Written.").sees("Queued.");
+    holder.sees("Answered elsewhere: allowed").sees("Written.").sees("Queued.");
     guest.sees("Written.").sees("> then this").sees("Queued.");
     assert_eq!(holder.leaves().0, 0);
     guest.sees("this terminal does now").sees("> ").types("more\r").sees("Typed here.");

@@ -14,7 +14,7 @@ const PAY: &str = r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"pay"}]},{"say":
     "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#;
 const ASKED: &str =
     "(y) yes, (a) always, (v) never, (e) edit, (m) done by hand, (n) no, (?) help: ";
-const ELSEWHERE: &str = "Answered from another terminal: ";
+const ELSEWHERE: &str = "Answered elsewhere: ";
 
 /// A process that asks the first of two questions on its terminal.
 fn asking() -> (World, Person) {
@@ -288,7 +288,7 @@ fn who_is_second_by_letter_is_told_what_counts() {
     signal(child.id(), Signal::CONT);
     let run = world.finish(child);
     assert_eq!(run.code, 2, "{}", run.stderr);
-    let told = "already answered by user from another terminal, refused: Run pay?";
+    let told = "already answered by user elsewhere, refused: Run pay?";
     assert!(run.stderr.contains(told), "{}", run.stderr);
     person.sees(ASKED).types("n\n").sees("Paid.");
     assert_eq!(person.leaves().0, 0);

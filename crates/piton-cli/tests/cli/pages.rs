@@ -102,7 +102,7 @@ fn a_page_goes_away_with_its_question() {
     person.sees("q: answer now -- ");
     let answered = world.run(&["answer", "no"]);
     assert_eq!(answered.code, 0, "{}", answered.stderr);
-    person.sees("Answered from another terminal").sees("Done.");
+    person.sees("Answered elsewhere").sees("Done.");
     assert_eq!(person.leaves().0, 0);
 }
 

@@ -164,7 +164,7 @@ fn too_late(view: &View, asked: &QuestionView) -> Fault {
     let found = calls.flat_map(|call| &call.questions).find(|found| found.id == asked.id);
     match found.and_then(|found| found.answer.as_ref()) {
         Some(Answer { given, by, elsewhere, .. }) => {
-            let from = if *elsewhere { " from another terminal" } else { "" };
+            let from = if *elsewhere { " elsewhere" } else { "" };
             Fault::AnsweredOtherwise { question, answer: said(given), by: format!("{by}{from}") }
         }
         None => Fault::NotOpen { question },
