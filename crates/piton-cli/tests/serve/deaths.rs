@@ -196,10 +196,13 @@ async fn run(trial: &Trial) -> Outcome {
     let start = Instant::now();
     let mut scene = Scene::set(trial).await;
     let mut early = 0;
-    for _ in 0..trial.deaths {
+    for death in 1..=trial.deaths {
         let life = Duration::from_millis(scene.chance.next() % LIFE_MS_MAX);
         early += u64::from(!scene.live(life).await);
         scene.look().await;
+        if death.is_multiple_of(DEATHS) {
+            eprintln!("{death} of {} deaths", trial.deaths);
+        }
     }
     scene.end().await;
     if trial.sabotage == Sabotage::EffectTwice {
