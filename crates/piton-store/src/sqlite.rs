@@ -47,10 +47,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Epoch, Seq};
-use tokio::sync::Semaphore;
 
 use self::append::Append;
-use self::blocking::work;
+use self::blocking::{Lanes, work};
 use self::head::Head;
 use self::home::Home;
 use self::read::Readers;
@@ -86,7 +85,7 @@ pub struct SqliteJournal {
     writer: Writer,
     /// How many leases this process holds here.
     leases: Arc<AtomicUsize>,
-    file_work: Arc<Semaphore>,
+    file_work: Lanes,
 }
 
 /// Threads that lock files and handle letters at the same time. More of them only wait for each other: a
@@ -125,7 +124,7 @@ impl SqliteJournal {
         let writer = Writer::start(db, home.database.clone(), news)?;
         let readers = Arc::new(Readers::new(home.database.clone()));
         let watcher = Watcher::new(home.clone(), Arc::clone(&wakers));
-        let (leases, file_work) = (Arc::default(), Arc::new(Semaphore::new(FILE_THREADS_MAX)));
+        let (leases, file_work) = (Arc::default(), Lanes::new(FILE_THREADS_MAX));
         Ok((Self { home, readers, wakers, watcher, writer, leases, file_work }, notice))
     }
 
@@ -151,14 +150,7 @@ impl SqliteJournal {
         work: impl FnOnce(&Home) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let home = self.home.clone();
-        let permit = Arc::clone(&self.file_work).acquire_owned().await;
-        let permit = permit.map_err(|_| StoreError::Closed)?;
-        blocking::work(move || {
-            let done = work(&home);
-            drop(permit);
-            done
-        })
-        .await
+        self.file_work.work(move || work(&home)).await
     }
 }
 

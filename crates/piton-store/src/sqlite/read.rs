@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use piton_core::id::{ConversationId, Seq};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-use tokio::sync::Semaphore;
 
+use super::blocking::Lanes;
 use super::chunk::Chunk;
 use super::column::{signed, text, unsigned};
 use super::place::{self, SEQ_MAX};
@@ -25,13 +25,12 @@ const PROVED_ROWS: usize = 64;
 pub(super) struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
+    lanes: Lanes,
 }
 
 impl Readers {
     pub(super) fn new(path: PathBuf) -> Self {
-        let permits = Arc::new(Semaphore::new(READERS_MAX));
-        Self { path, idle: Mutex::default(), permits }
+        Self { path, idle: Mutex::default(), lanes: Lanes::new(READERS_MAX) }
     }
 
     /// Does something with a connection, on a thread that may wait for a disk.
@@ -39,18 +38,15 @@ impl Readers {
         self: &Arc<Self>,
         work: impl FnOnce(&Connection, &Path) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
-        let permit = permit.map_err(|_| StoreError::Closed)?;
         let readers = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || {
+        let work = move || {
             let result = readers.work(work);
             if let Err(error) = &result {
                 suspect::note(&readers.path, error);
             }
-            drop(permit);
             result
-        });
-        done.await.map_err(|_| StoreError::Closed)?
+        };
+        self.lanes.work(work).await
     }
 
     fn work<T>(
@@ -66,7 +62,7 @@ impl Readers {
 
     /// Closes the idle connections, so that the writer's is the last one and tidies up.
     pub(super) fn close(&self) {
-        self.permits.close();
+        self.lanes.close();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

@@ -14,6 +14,7 @@ mod salvage;
 mod search;
 mod shared;
 mod space;
+mod turns;
 mod upload;
 mod verify;
 mod wake;
