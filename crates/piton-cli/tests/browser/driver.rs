@@ -54,7 +54,10 @@ impl Driver {
     }
 
     pub(crate) async fn reload(&self) {
-        self.post("/refresh", json!({})).await.unwrap();
+        // A form that was sent may still be on its way to another page.
+        while let Err(why) = self.post("/refresh", json!({})).await {
+            assert!(why.contains("aborted by navigation"), "{why}");
+        }
     }
 
     /// Runs a script in the page; what it returned.

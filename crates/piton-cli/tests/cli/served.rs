@@ -109,9 +109,10 @@ impl Serving {
         let mut stream = self.connect();
         let last = last.map(|id| format!("last-event-id: {id}\r\n")).unwrap_or_default();
         let (host, token) = (&self.address, &self.token);
+        // Of this version a body is not cut into chunks, which would part a line anywhere.
         write!(
             stream,
-            "GET /api/v1/events?{query} HTTP/1.1\r\nhost: {host}\r\n{last}\
+            "GET /api/v1/events?{query} HTTP/1.0\r\nhost: {host}\r\n{last}\
              authorization: Bearer {token}\r\n\r\n"
         )
         .unwrap();
@@ -166,7 +167,6 @@ impl Events {
             if self.lines.read_line(&mut line).unwrap() == 0 {
                 return None;
             }
-            // Sizes of chunks and heads stand on lines of their own.
             if let Some(text) = line.strip_prefix("event: ") {
                 text.trim().clone_into(&mut name);
             } else if let Some(text) = line.strip_prefix("id: ") {
