@@ -34,7 +34,7 @@ document.addEventListener("selectionchange", () => {
   if (!waiting.size || !getSelection()?.isCollapsed) return;
   const late = [...waiting.values()];
   waiting.clear();
-  take(late);
+  take(late.filter(([, id]) => byId(id)));
 });
 
 function isSelected(element) {
@@ -117,15 +117,20 @@ function take(batch) {
 }
 // In the order in which they came; before the next picture, or at once where nobody looks. While the page
 // reads itself again they wait: what is read then is newer than what is shown now.
-const queue = []; // { batch, at: the entry, none if it is live or of the list }
-function soon(batch, at) {
-  queue.push({ batch, at });
+const queue = []; // { batch, at: the entry that it brings, on: the entry that a page must show }
+let shown = Number(main()?.dataset.cursor ?? 0); // the last entry that the page shows
+function soon(batch, { at, on } = {}) {
+  queue.push({ batch, at, on });
   if (document.hidden) flush();
   else if (queue.length === 1) requestAnimationFrame(flush);
 }
 function flush() {
   if (reading) return;
-  for (const { batch } of queue.splice(0)) apply(batch);
+  for (const { batch, at, on } of queue.splice(0)) {
+    if (on !== undefined && on !== shown) continue; // the page was read anew meanwhile, and shows what is newer
+    shown = at ?? shown;
+    apply(batch);
+  }
 }
 function apply(batch) {
   const box = scroller();
@@ -149,7 +154,7 @@ const PROBE_MS = 5_000;
 const READ_MS = 15_000;
 const BACKOFF_MS = [500, 15_000];
 let source = null;
-let cursor = [Number(main()?.dataset.cursor ?? 0), Number(root.dataset.list || 0)];
+let cursor = [shown, Number(root.dataset.list || 0)]; // the last entry and the last list that came
 let heard = Date.now();
 let lostAt = 0;
 let tries = 0;
@@ -174,7 +179,8 @@ export function connect() {
   });
   on("patch", (event) => durable(event, 0));
   on("list", (event) => durable(event, 1));
-  on("live", (event) => soon(JSON.parse(event.data)));
+  on("live", (event) => soon(JSON.parse(event.data), { on: cursor[0] }));
+  on("passing", (event) => soon(JSON.parse(event.data)));
   on("beat", () => {});
   on("reset", (event) => { moveTo(event.lastEventId); readAgain(); });
   on("bye", () => lost());
@@ -184,7 +190,7 @@ function durable(event, which) {
   const at = Number(event.lastEventId.split(".")[which]);
   if (!(at > cursor[which])) return; // seen already
   cursor[which] = at;
-  soon(JSON.parse(event.data), which === 0 ? at : undefined);
+  soon(JSON.parse(event.data), which === 0 ? { at } : {});
 }
 function moveTo(id) {
   const [c, l] = id.split(".").map(Number);
@@ -235,7 +241,9 @@ function hideBar() {
   if (box) [box.hidden, box.dataset.of] = [true, ""];
 }
 let reading = false;
+let wanted = 0; // what is read has at least this entry
 async function readAgain() {
+  wanted = cursor[0];
   if (reading || !conversation()) return;
   reading = true;
   try {
@@ -243,9 +251,10 @@ async function readAgain() {
     if (!answer.ok) throw new Error("not read");
     const fresh = parse(await answer.text()).querySelector("#main");
     const at = Number(fresh?.dataset.cursor ?? 0);
-    if (!fresh || at < cursor[0]) return;
-    cursor[0] = at;
-    queue.splice(0, queue.length, ...queue.filter((it) => it.at === undefined || it.at > at));
+    if (!fresh || at < wanted) throw new Error("too old");
+    cursor[0] = Math.max(cursor[0], at);
+    shown = at;
+    queue.splice(0, queue.length, ...queue.filter((it) => it.at === undefined || it.at > at)); // those fit behind it
     const box = scroller();
     const held = anchor(box);
     keepChoices(main(), fresh);

@@ -21,6 +21,7 @@ mod permission;
 mod phone;
 mod pictures;
 mod plain;
+mod read_again;
 mod reading;
 mod retry;
 mod said;

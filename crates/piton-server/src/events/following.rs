@@ -80,9 +80,9 @@ impl<P: Picture> Following<P> {
             }
         }
         // Behind what it depends on.
-        if let Some((number, data)) = self.feed.live(self.live).filter(|_| self.cursor.is_some()) {
+        if let Some((number, data)) = self.feed.live(self.live, self.cursor) {
             self.live = number;
-            told.push((None, Event { name: "live", data, durable: false }));
+            told.push((None, Event { name: P::LIVE, data, durable: false }));
         }
         Ok(told)
     }

@@ -120,14 +120,8 @@ impl<P: Picture> Feed<P> {
     }
 
     /// What no entry holds yet, if it is newer than what was seen.
-    pub(crate) fn live(&self, seen: u64) -> Option<(u64, Arc<str>)> {
-        let kept = self.state.lock();
-        let picture = kept.picture.as_ref().filter(|_| seen == 0 && kept.ready);
-        if let Some(now) = picture.and_then(Picture::now) {
-            return Some((kept.live.0.max(FIRST_LIVE), now));
-        }
-        let (number, live) = &kept.live;
-        live.clone().filter(|_| seen < *number).map(|live| (*number, live))
+    pub(crate) fn live(&self, seen: u64, cursor: Option<Seq>) -> Option<(u64, Arc<str>)> {
+        self.state.lock().told_live(seen, cursor)
     }
 }
 
@@ -171,6 +165,19 @@ impl<P: Picture> Kept<P> {
         }
         let news = self.ring.iter().filter(|(seq, _)| cursor < *seq).take(AHEAD_EVENTS_MAX);
         Read::Changes(news.cloned().collect())
+    }
+
+    /// What is live, for a reader that has been told the last entry: what is live depends on that entry.
+    fn told_live(&self, seen: u64, cursor: Option<Seq>) -> Option<(u64, Arc<str>)> {
+        let picture = self.picture.as_ref().filter(|_| self.ready)?;
+        if cursor != Some(picture.view().cursor) {
+            return None;
+        }
+        if let Some(now) = Some(picture).filter(|_| seen == 0).and_then(Picture::now) {
+            return Some((self.live.0.max(FIRST_LIVE), now));
+        }
+        let (number, live) = &self.live;
+        live.clone().filter(|_| seen < *number).map(|live| (*number, live))
     }
 
     /// Whether it can be shown now, or never.
@@ -352,3 +359,31 @@ impl<P: Picture> Following<P> {
 
 /// The conversation cannot be read.
 struct Failed;
+
+#[cfg(test)]
+mod tests {
+    use piton::View;
+
+    use super::*;
+    use crate::hub::Json;
+
+    #[test]
+    fn a_reader_that_was_not_told_the_last_entry_is_told_nothing_that_is_live() {
+        let mut view = View::default();
+        view.cursor = Seq(7);
+        let mut kept = Kept {
+            picture: Some(Json::new(&ConversationId::new("c"), view, &[])),
+            ring: VecDeque::new(),
+            whole: None,
+            live: (0, None),
+            ready: false,
+            failed: false,
+        };
+        kept.live(&Live::default());
+        let told = |kept: &Kept<Json>, cursor| kept.told_live(0, cursor).is_some();
+        assert!(!told(&kept, Some(Seq(7))), "nobody sees the picture yet");
+        kept.ready = true;
+        assert!(!told(&kept, None) && !told(&kept, Some(Seq(6))));
+        assert!(told(&kept, Some(Seq(7))));
+    }
+}

@@ -19,7 +19,9 @@ impl Picture for Page {
     // The page reads itself again.
     const WHOLE: &'static str = "reset";
     const CHANGE: &'static str = "patch";
-    const LIST_PASSING: &'static str = "live";
+    // Fits a page that shows the entry which was told last.
+    const LIVE: &'static str = "live";
+    const LIST_PASSING: &'static str = "passing";
     const CHANGE_TELLS_LIVE: bool = true;
 
     fn new(conversation: &ConversationId, view: View, models: &[Model]) -> Self {

@@ -18,6 +18,8 @@ pub(crate) trait Picture: Send + 'static {
     const WHOLE: &'static str;
     /// The name of the event that brings a change.
     const CHANGE: &'static str;
+    /// The name of the event that brings what is live.
+    const LIVE: &'static str;
     /// The name of the event that brings rows of the list in which nothing durable changed.
     const LIST_PASSING: &'static str;
 
@@ -112,6 +114,7 @@ pub(crate) struct ListEvent<'a> {
 impl Picture for Json {
     const WHOLE: &'static str = "snapshot";
     const CHANGE: &'static str = "change";
+    const LIVE: &'static str = "live";
     const LIST_PASSING: &'static str = "list";
     const CHANGE_TELLS_LIVE: bool = false;
 

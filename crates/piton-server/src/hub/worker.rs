@@ -15,9 +15,10 @@ use super::picture::{Picture, text};
 pub(crate) struct Worker(pub(crate) Nested);
 
 impl Picture for Worker {
-    const WHOLE: &'static str = "live";
-    const CHANGE: &'static str = "live";
-    const LIST_PASSING: &'static str = "live";
+    const WHOLE: &'static str = "passing";
+    const CHANGE: &'static str = "passing";
+    const LIVE: &'static str = "passing";
+    const LIST_PASSING: &'static str = "passing";
     const CHANGE_TELLS_LIVE: bool = true;
 
     fn new(conversation: &ConversationId, view: View, _models: &[Model]) -> Self {

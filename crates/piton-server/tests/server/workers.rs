@@ -57,7 +57,7 @@ async fn a_worker_is_shown_asked_and_answered_in_its_call() {
     let mut tab = stage.listen_at(&format!("/page/stream?c={id}&after=0.0"), None).await;
     press(&stage, &format!("/c/{id}/say"), "text=count").await;
     let asked = told(&mut tab, "Allow once").await;
-    assert_eq!((asked.name.as_str(), asked.id.as_ref()), ("live", None));
+    assert_eq!((asked.name.as_str(), asked.id.as_ref()), ("passing", None));
     assert!(moved(&asked).iter().all(|name| name.starts_with("c1-1-0-")), "{asked:?}");
     // The list, and the bar of the conversation, say who waits.
     let row = &stage.get("/conversations").await["conversations"][0];
