@@ -1,7 +1,7 @@
 //! A task of some size: a small program with tests, from an empty directory, with every kind of tool once.
 //! The real binary is killed at its system calls, and goes on until the task is done.
 //!
-//! The tests kill at every eighth point; `dev/faults` sets `PITON_TASK_STEP=1` and kills at every one.
+//! The tests kill at every sixteenth point; `dev/faults` sets `PITON_TASK_STEP=1` and kills at every one.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::loopback::Loopback;
 use crate::world::{World, lines, lines_of};
 
 /// Every so many points are tried, unless the environment says otherwise.
-const STEP: usize = 8;
+const STEP: usize = 16;
 /// Most lives of a task behind a kill.
 const LIVES_MAX: usize = 6;
 /// How often the page can be fetched.

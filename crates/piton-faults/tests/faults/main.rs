@@ -4,7 +4,7 @@
 use std::process::Command;
 
 /// Every how many-th system call is tried.
-const STEP: &str = "step=20";
+const STEP: &str = "step=40";
 /// Rounds with random deaths.
 const ROUNDS: &str = "rounds=100";
 

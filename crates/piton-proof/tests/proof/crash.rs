@@ -35,7 +35,7 @@ async fn crash_once_at_every_point() {
 const PARTS: usize = 3;
 
 /// Every how many-th point of a recovery is tried, over all first points each of them. `PITON_PAIRS=1` tries all.
-const PAIRS: u64 = 4;
+const PAIRS: u64 = 8;
 
 fn pairs() -> u64 {
     std::env::var("PITON_PAIRS").map_or(PAIRS, |typed| typed.parse().unwrap())

@@ -45,7 +45,7 @@ const SWITCHED: TurnScript = TurnScript {
 
 /// Of the points of a recovery, how many lie from one second kill to the next: all pairs are tried
 /// in process, and take minutes here.
-const SECOND_KILLS_EVERY: u64 = 12;
+const SECOND_KILLS_EVERY: u64 = 24;
 
 fn report(suite: &str, providers: usize, tally: &Tally) {
     println!("{suite}: {providers} providers, {tally}");
