@@ -94,7 +94,7 @@ async fn an_answer_that_streams_over_a_wire_that_breaks_never_shrinks() {
     tab.run(
         "window.lengths = [];
          const look = () => lengths.push(document.querySelector('#s2-1-t')?.textContent.trimEnd().length ?? 0);
-         new MutationObserver(look).observe(document.querySelector('#log'), { childList: true, subtree: true, characterData: true });",
+         new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true });",
     )
     .await;
     tab.type_into("#draft", "Count\n").await;
