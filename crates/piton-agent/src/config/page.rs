@@ -86,6 +86,13 @@ fn takes(schema: &Value) -> String {
             }
             _ => "table".into(),
         },
+        Some(Value::Array(types)) if types.iter().any(|name| name == "boolean") => {
+            let other = match schema.get("items") {
+                Some(_) => format!("list of {}", of("items")),
+                None => "a table".into(),
+            };
+            format!("`true`, `false`, or {other}")
+        }
         Some(Value::Array(_)) => "text, or list of text".into(),
         Some(_) | None => "a word".into(),
     }

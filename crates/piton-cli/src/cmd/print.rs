@@ -34,7 +34,9 @@ pub(crate) async fn run(
 ) -> Result<Report, Fault> {
     let typed = print.id.as_deref().or(print.id_flag.as_deref());
     let (journal, id) = target::find(typed, settings, output).await?;
-    if print.raw {
+    if print.raw && !print.json {
+        output.leave_raw();
+    } else if print.raw {
         entries(&*journal, &id, output).await?;
         return Ok(Report::ok("done").kept_in(id));
     }

@@ -31,6 +31,7 @@ pub(super) mod stage;
 pub(super) mod stdin;
 mod still_running;
 mod text;
+pub(super) mod trusting;
 mod typed;
 mod waiting;
 pub(super) mod watch;
@@ -83,6 +84,9 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    if query.turn.raw {
+        output.leave_raw();
+    }
     run_with(query, Along::default(), settings, output).await
 }
 
@@ -122,6 +126,12 @@ async fn run_with(
     };
     input.listings.extend(along.files);
     input.written = input.written.or(along.written);
+    if let Ok(ready) = &ready
+        && matches!(wish, Wish::Say | Wish::Continue | Wish::Retry)
+    {
+        // Before what is typed is looked at: a command of the workspace may be meant.
+        trusting::ask(&ready.agent, &mut stage).await?;
+    }
     if is_typed {
         let brought = typed::understand(&mut input, settings, Now::Idle, &mut stage).await?;
         query.files.extend(brought.files);
@@ -258,6 +268,8 @@ pub(in crate::cmd) async fn say(said: Said<'_>, stage: &mut Stage<'_>) -> Result
     let Said { text, attached, wish, conversation, mut overrides, agent } = said;
     let settings = agent.settings();
     let text = text.map(sendable).transpose()?;
+    // What starts programs may have changed since the last message.
+    trusting::ask(agent, stage).await?;
     let mut input = Input { text, listings: attached, ..Input::default() };
     let brought = typed::understand(&mut input, settings, Now::Idle, stage).await?;
     if let Some(model) = brought.model {

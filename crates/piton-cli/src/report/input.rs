@@ -164,13 +164,17 @@ impl InputFault {
             Self::Custom(CustomFault::Unknown { .. }) => {
                 "mend the name; to send the text as it is, put a blank in front of it"
             }
+            Self::Custom(CustomFault::Untrusted { .. } | CustomFault::Held { .. }) => {
+                return vec![
+                    "to look at it and decide: piton trust".into(),
+                    "to send the text as it is, put a blank in front of it".into(),
+                ];
+            }
             Self::Custom(CustomFault::OfRepository { path, own, .. }) => {
                 let folder = own.parent().unwrap_or(own).display();
                 let (path, own) = (path.display(), own.display());
                 return vec![
-                    "only your own commands and skills count until a repository can be trusted"
-                        .into(),
-                    format!("if you trust it: mkdir -p {folder} && cp -r {path} {own}"),
+                    format!("to make it your own: mkdir -p {folder} && cp -r {path} {own}"),
                     "to send the text as it is, put a blank in front of it".into(),
                 ];
             }

@@ -122,23 +122,45 @@ fn a_directory_is_added_and_taken_out_again() {
 }
 
 #[test]
-fn a_command_of_the_repository_is_named_and_not_used() {
+fn a_command_of_the_repository_is_named_and_counts_once_it_is_trusted() {
     let world = World::new();
     write(&world, "work/.claude/commands/ship.md", "Ship it.\n");
-    write(&world, "work/.claude/skills/fly/SKILL.md", "Fly.\n");
-    let mut person = sits_down(&world, &[]);
-    person.types("/ship now\r").sees("/ship is there, in").sees("is not used");
-    person.sees("until a repository can be trusted").sees("cp -r").sees("> ");
+    let skill = "---\ndescription: Flies.\n---\nFly.\n";
+    write(&world, "work/.claude/skills/fly/SKILL.md", skill);
+    let mut person = Person::starts(&world, &[]);
+    person.sees("skill fly").sees("command /ship").sees("Trust it as it is now?").types("n\r");
+    person.sees("You are not asked about this again").sees("> ");
+    person.types("/ship now\r").sees("/ship is there, in").sees("is not trusted");
+    person.sees("piton trust").sees("> ");
     person.types("/fly\r").sees("/fly is there, in").sees("> ");
     leaves(person);
     let ran = world.run(&["query", "/ship now"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("what a repository brings is not used"), "{}", ran.stderr);
-    // What the hint says does what it promises.
-    let hint = ran.stderr.lines().find_map(|line| line.split_once("if you trust it: ")).unwrap().1;
-    assert!(world.run_line(hint).code == 0, "{hint}");
+    assert!(ran.stderr.contains("this workspace is not trusted"), "{}", ran.stderr);
+    assert_eq!(world.run(&["trust", "--yes"]).code, 0);
     let ran = world.run(&["query", "/ship now"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let mut person = sits_down(&world, &[]);
+    person.types("/help\r").sees("Of this workspace: /ship").sees("> ");
+    leaves(person);
+}
+
+#[test]
+fn a_command_below_the_root_of_the_repository_is_copied_as_the_hint_says() {
+    let world = World::new();
+    fs::create_dir_all(world.path("work/.git")).unwrap();
+    write(&world, "work/sub/.claude/commands/ship.md", "Ship it.\n");
+    let run = || {
+        let mut command = world.command(&["query", "/ship now"]);
+        world.ran(command.current_dir(world.path("work/sub")).output().unwrap())
+    };
+    let ran = run();
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    // What the hint says does what it promises.
+    let hint = ran.stderr.lines().find_map(|line| line.split_once("to make it your own: "));
+    let hint = hint.unwrap().1;
+    assert!(world.run_line(hint).code == 0, "{hint}");
+    assert_eq!(run().code, 0);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::event::{
     PermissionMode, PermissionRule, RuleEffect, RuleScope, ToolSpec,
 };
 use crate::id::InquiryId;
+use crate::permit::grants::wants_more;
 use crate::permit::path::within_any;
 use crate::permit::{
     Standing, always, forbidding, is_hooked, needs_real_path, permit, place_argument,
@@ -23,6 +24,9 @@ pub const DENIED_TEXT: &str = "Tool execution denied by user.";
 /// What the model is told of a call that nobody was there to allow.
 pub const DENIED_BY_POLICY_TEXT: &str = "Not run: this call needs permission, nobody is there to \
      give it, and the settings refuse what nobody allows.";
+/// What the model is told of a call that asks for more than its rules open, where nobody is.
+pub const NOT_OPENED_TEXT: &str = "Not run: this call asks for openings in the sandbox that no rule and no setting \
+     gives, and nobody is there to allow them. Do without them, or tell the user what is needed and why.";
 /// What the model is told of a call that a person did by hand.
 pub const APPLIED_TEXT: &str = "The user applied this change by hand; the tool was not run. \
      Look at what is there before you rely on it.";
@@ -63,6 +67,7 @@ pub(super) fn judge(state: &State, turn: &Turn, call: &Call, tool: &ToolSpec) ->
         Some(InquiryAnswer::Deny { reason }) => {
             let by_policy = asked.is_some_and(|raised| raised.by.as_deref() == Some(BY_POLICY));
             let text = match reason {
+                _ if by_policy && opens_more(state, call, tool) => NOT_OPENED_TEXT.to_owned(),
                 _ if by_policy => DENIED_BY_POLICY_TEXT.to_owned(),
                 Some(reason) => format!("{DENIED_TEXT} The user says: {reason}"),
                 None => DENIED_TEXT.to_owned(),
@@ -115,6 +120,10 @@ fn judge_hooks(state: &State, call: &Call) -> Option<Judged> {
 
 fn permit_now(state: &State, call: &Call, tool: &ToolSpec) -> RuleEffect {
     permit(&state.config.permissions, state.workspace(), tool, &call.arguments)
+}
+
+fn opens_more(state: &State, call: &Call, tool: &ToolSpec) -> bool {
+    wants_more(&state.config.permissions, state.workspace(), tool, &call.arguments)
 }
 
 /// Judges where a call really leads, as far as that was found out. `None` if nothing is wrong with it.

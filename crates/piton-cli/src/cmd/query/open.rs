@@ -72,7 +72,7 @@ pub(super) async fn open(
         Life::Known | Life::New => agent.supervised_commands(SUPERVISOR.into(), overrides),
     };
     let models = Arc::new(Catalogue::new(settings.environment.clone()));
-    let tools = Arc::new(AgentTools::new(agent.clone(), &commands));
+    let tools = Arc::new(AgentTools::new(agent.clone(), &commands, overrides));
     let confined = overrides.clone();
     let profiles = Arc::new(AgentProfiles::new(agent.clone(), models.clone(), confined));
     let parts = EngineParts { journal, models: models.clone(), scratch, lock_wait };

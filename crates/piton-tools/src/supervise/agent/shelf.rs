@@ -12,6 +12,7 @@ use piton_core::id::{CallId, ConversationId, TurnId};
 
 use super::attach::{Attached, End, Order, Patience};
 use crate::supervise::process::stopping::{is_anything_left, stop_rest};
+use crate::supervise::record::guard::{self, HeldList};
 use crate::supervise::record::identity::{self, Identity};
 use crate::supervise::record::log::{Intent, Story, Why};
 use crate::supervise::record::status::Status;
@@ -95,6 +96,18 @@ impl Shelf {
             .collect();
         all.sort_by_key(|kept| kept.intent.at_ms);
         all
+    }
+
+    /// The records of a conversation that keep changes which nobody has decided about.
+    pub(crate) fn undecided(&self, conversation: &ConversationId) -> Vec<PathBuf> {
+        let directory = self.calls.join(conversation.as_str());
+        let records = names(&directory).map(|name| directory.join(name));
+        records.filter(|record| guard::is_undecided(record)).collect()
+    }
+
+    /// Keeps what confined commands have changed from being put back, if there are any.
+    pub(crate) fn hold_list(&self) -> Option<HeldList> {
+        HeldList::take(&self.calls)
     }
 
     /// The newest record of a call.
@@ -185,9 +198,11 @@ fn may_go(directory: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     let is_over = is_over || story.started.is_none();
+    // A person may still want what it changed, and was not asked.
+    let is_open = !story.changes.is_empty() && story.decided.is_none();
     let age = log.metadata()?.modified()?;
     let age = SystemTime::now().duration_since(age).unwrap_or_default();
-    Ok((is_over && !story.detached) || KEPT_FOR < age)
+    Ok((is_over && !story.detached && !is_open) || KEPT_FOR < age)
 }
 
 /// Of what something goes on that the command started before it ended.
