@@ -346,9 +346,13 @@ impl Agent {
         Ok(Some(sandbox.rules(overrides.sandbox, overrides.no_network, own)))
     }
 
-    /// What the settings open in the sandbox of every command.
-    pub(crate) fn opened(&self) -> &Grants {
-        self.sandbox.opened()
+    /// What the settings and the process open in the sandbox of every command.
+    pub(crate) fn opened(&self, overrides: &Overrides) -> Grants {
+        let mut opened = self.sandbox.opened(overrides.sandbox);
+        if overrides.no_network {
+            opened.network.clear();
+        }
+        opened
     }
 
     /// What this kernel cannot hold of the sandbox that a conversation is promised. The conversation

@@ -75,8 +75,9 @@ mod tests {
     fn settings_name_further_variables_of_keys() {
         let text = "[providers.a]\nkey_env = \"A\"\n[providers.b]\nkey_command = [\"key_env\"]\n\
                     [providers]\nc.key_env = 7\nd = \"x\"\n";
-        assert_eq!(named_in("[providers.a]\nkey_env = \"A\"\n"), ["A"]);
-        assert!(named_in(text).is_empty(), "what makes no sense names nothing");
+        assert_eq!(named_in(text), ["A"]);
+        let half = format!("{text}[providers.e\n");
+        assert!(named_in(&half).is_empty(), "what makes no sense names nothing");
         let text =
             "providers.b.key_command = [\"x\"]\nproviders.a.key_env = \"A\"\nx.key_env = \"X\"\n";
         assert_eq!(named_in(text), ["A"]);

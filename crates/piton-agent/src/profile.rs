@@ -181,7 +181,7 @@ impl Agent {
         permissions.mode = overrides.permissions.unwrap_or(kept);
         overrides.change_directories(&mut permissions.directories);
         permissions.hooked = self.hooks.hooked();
-        permissions.opened = Box::new(self.opened().clone());
+        permissions.opened = Box::new(self.opened(overrides));
         let in_doubt = match request.attendance {
             Attendance::Attended => InDoubtPolicy::Ask,
             Attendance::Unattended => InDoubtPolicy::TellModel,

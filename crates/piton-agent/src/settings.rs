@@ -205,6 +205,13 @@ impl Settings {
             .map_err(|source| SettingsError::Make { path: scratch.clone(), source })?;
         Ok(scratch)
     }
+
+    /// The same for a process that keeps nothing. Where there is no place of our own, it is the temporary directory,
+    /// in which commands write as well.
+    pub fn passing_scratch(&self) -> PathBuf {
+        let own = self.home.is_dir().then(|| self.scratch().ok()).flatten();
+        own.unwrap_or_else(|| self.environment.temporary().to_owned())
+    }
 }
 
 impl Machine {

@@ -131,7 +131,9 @@ impl Command<'_> {
             let (mode, rules) = (PermissionMode::Ask, vec![(*rule).clone()]);
             let only = Permissions { mode, rules, ..self.permissions.clone() };
             let permitted = permit(&only, self.workspace, self.tool, self.arguments);
-            rule.effect == RuleEffect::Allow && permitted == RuleEffect::Allow
+            // By itself, looking needs no rule.
+            let looks = || is_look(&only, self.workspace, self.tool, self.arguments);
+            rule.effect == RuleEffect::Allow && permitted == RuleEffect::Allow && !looks()
         };
         match self.permissions.rules.iter().find(alone) {
             Some(rule) => self.numbered(rule),

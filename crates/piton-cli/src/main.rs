@@ -43,6 +43,8 @@ use crate::terminal::Terminal;
 /// with the runtime's own bound of 512 a crowd of them would keep everybody else from the disk. A thread is
 /// started only when it is needed.
 const BLOCKING_THREADS_MAX: usize = 4_096;
+/// The first number of a file behind the three standard ones.
+const FIRST_FILE: i32 = 3;
 /// Longest wait for threads to take their leave.
 const LEAVE_WAIT: Duration = Duration::from_secs(2);
 
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
     // that cannot be set, all else is as it was.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).unwrap_or_default();
     let environment = keyless_environment();
+    // What our parent left open is ours to read (`<(command)` is such a file), and nobody's whom we start.
+    close_fds::set_fds_cloexec(FIRST_FILE, &[]);
     let mut output = Output::default();
     let flags = match Flags::try_parse() {
         Ok(flags) => flags,
@@ -153,7 +157,8 @@ fn usage(error: &clap::Error, output: &mut Output) -> ExitCode {
     // The flags could not be read, but whoever wants data wants it also now.
     let wants_data = std::env::args_os().any(|arg| arg == "--json");
     let form = if wants_data { Form::Json } else { Form::Text };
-    let typed = std::env::args().skip(1).find_map(|word| habit(&word));
+    // Not every word that can be typed is text.
+    let typed = std::env::args_os().skip(1).find_map(|word| habit(&word.to_string_lossy()));
     let text = match typed.filter(|_| is_unknown(error.kind())) {
         Some(hint) => format!("{}\nhint: {hint}", without_tips(&text)),
         None => text,

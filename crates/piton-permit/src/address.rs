@@ -20,6 +20,16 @@ impl Address {
     pub(super) fn of_host(&self) -> String {
         format!("{}/.*", regex::escape(&self.origin))
     }
+
+    /// Its host and port, as grants name them.
+    pub(super) fn host(&self) -> String {
+        let (scheme, host) = self.origin.split_once("://").unwrap_or_default();
+        let name_end = host.rfind(']').unwrap_or_default();
+        if host.get(name_end..).is_some_and(|rest| rest.contains(':')) {
+            return host.to_owned();
+        }
+        format!("{host}:{}", if scheme == "https" { "443" } else { "80" })
+    }
 }
 
 /// The plain form of an address; `None` if it is not clear where it leads.

@@ -17,7 +17,7 @@ use super::{address, fault, looks, openings, path, run_by_others};
 use crate::grant::Grants;
 use crate::patch;
 use crate::rule::{PermissionRule, Permissions, RuleEffect};
-use crate::tool::Tool;
+use crate::tool::{Does, Tool};
 
 /// Arguments of tools that run commands which only say how long something may take.
 const LIMITS: [&str; 2] = ["timeout_s", "wait_s"];
@@ -466,6 +466,22 @@ impl<'a> Asked<'a> {
             }
         }
         Some(hosts)
+    }
+
+    /// Whether it names a host that the settings do not open, or changes a file that programs outside the wall
+    /// obey.
+    pub(super) fn goes_where_nothing_is_opened(&self, does: Does, opened: &Grants) -> bool {
+        let named = |name: &&str| self.fields.get(*name).filter(|value| !value.is_null());
+        let mut addresses = self.roles.addresses.iter().filter_map(named);
+        let is_open = |value: &Value| {
+            let address = value.as_str().and_then(address::plain);
+            address.is_some_and(|address| openings::reaches(&opened.network, &address.host()))
+        };
+        let is_obeyed = |path: &String| {
+            run_by_others::is_one(path) && !openings::writes(opened, self.workspace, path)
+        };
+        addresses.any(|value| !is_open(value))
+            || does == Does::Edit && self.paths.iter().flatten().any(is_obeyed)
     }
 
     pub(super) fn edits_plain_file(&self) -> bool {

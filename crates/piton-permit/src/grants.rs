@@ -15,7 +15,7 @@ pub(super) enum Standing {
     Given,
     /// The call asks for more than rules and settings open.
     Wider,
-    /// Hosts are granted singly, and the wall here cannot hold that.
+    /// Hosts or sockets are granted singly, and the wall here cannot hold that.
     NotHeld,
 }
 
@@ -62,7 +62,7 @@ pub fn told<'t>(
         words(&asked.needs).into_iter().map(|opening| format!("it asks to {opening}")).collect();
     if standing(permissions, &tool, &asked, None) == Standing::NotHeld {
         lines.push(
-            "hosts cannot be opened singly here, because there are no namespaces to be had: a yes runs it once, \
+            "hosts and sockets cannot be opened singly here, because there are no namespaces to be had: a yes runs it once, \
              outside the sandbox"
                 .into(),
         );
@@ -89,9 +89,13 @@ pub(super) fn standing(
     if !asked.covers(&given) {
         return Standing::Wider;
     }
-    let is_everywhere = given.network.iter().any(|entry| entry == EVERYWHERE);
-    let names_hosts = !ruled.network.is_empty() || !asked.needs.network.is_empty();
-    if names_hosts && !is_everywhere && !tool.holds_hosts {
+    let is_single = |given: &[String], ruled: &[String], needed: &[String]| {
+        let is_named = !ruled.is_empty() || !needed.is_empty();
+        is_named && !given.iter().any(|entry| entry == EVERYWHERE)
+    };
+    let names_hosts = is_single(&given.network, &ruled.network, &asked.needs.network);
+    let names_sockets = is_single(&given.sockets, &ruled.sockets, &asked.needs.sockets);
+    if (names_hosts || names_sockets) && !tool.holds_hosts {
         return Standing::NotHeld;
     }
     Standing::Given

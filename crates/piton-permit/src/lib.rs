@@ -69,7 +69,7 @@ fn decided(
     asked: &Asked<'_>,
     looking: Looking,
 ) -> RuleEffect {
-    let by_mode = by_mode(permissions.mode, tool.does, asked);
+    let by_mode = by_mode(permissions, tool.does, asked);
     let may_look = || tool.confines && looking == Looking::Free && asked.only_looks();
     let is_planning = permissions.mode == PermissionMode::Plan;
     // Rules are for the work, and the work has not begun.
@@ -164,8 +164,14 @@ pub fn forbidding<'a, 't>(
     })
 }
 
-fn by_mode(mode: PermissionMode, does: Does, asked: &Asked<'_>) -> RuleEffect {
-    match (mode, does) {
+fn by_mode(permissions: &Permissions, does: Does, asked: &Asked<'_>) -> RuleEffect {
+    match (permissions.mode, does) {
+        // No wall stands around such a call: it would do what a command in the sandbox may not.
+        (PermissionMode::Auto, Does::Read | Does::Edit)
+            if asked.goes_where_nothing_is_opened(does, &permissions.opened) =>
+        {
+            RuleEffect::Ask
+        }
         // The worker that a call is handed to has the same permissions, and asks for its own calls.
         (PermissionMode::Auto, _) => RuleEffect::Allow,
         // Reading in the workspace needs no permission; reading elsewhere does.
@@ -362,7 +368,12 @@ pub fn needs_real_path<'t>(permissions: &Permissions, tool: impl Into<Tool<'t>>)
         on_path || roles.kind == Kind::Commands && roles.says_commands(rule)
     };
     let concerned = |rule: &PermissionRule| is_named(rule, tool.name) && placed(rule);
-    permissions.mode == PermissionMode::AcceptEdits || permissions.rules.iter().any(concerned)
+    let by_mode = match permissions.mode {
+        PermissionMode::AcceptEdits => true,
+        PermissionMode::Auto => tool.does == Does::Edit,
+        PermissionMode::Ask | PermissionMode::ReadOnly | PermissionMode::Plan => false,
+    };
+    by_mode || permissions.rules.iter().any(concerned)
 }
 
 /// Whether a tool works on paths and on nothing else, so that it is worth a look where they lead.

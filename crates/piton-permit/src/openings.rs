@@ -46,12 +46,19 @@ pub(super) fn covers(given: &Grants, wanted: &Grants, workspace: &str, added: &[
         && wanted.devices.iter().all(|device| below(&given.devices, device))
 }
 
-fn reaches(given: &[String], wanted: &str) -> bool {
+/// Whether a host with its port is among those that are opened.
+pub(super) fn reaches(given: &[String], wanted: &str) -> bool {
     if given.iter().any(|own| own == EVERYWHERE) {
         return true;
     }
     let Ok(wanted) = HostRule::read(wanted) else { return false };
     given.iter().filter_map(|own| HostRule::read(own).ok()).any(|own| own.covers(&wanted))
+}
+
+/// Whether a path, as it is in the workspace, lies in a place that is opened for writing.
+pub(super) fn writes(given: &Grants, workspace: &str, path: &str) -> bool {
+    let whole = if path.starts_with('/') { path.to_owned() } else { format!("{workspace}/{path}") };
+    given.write.iter().any(|root| is_below(&whole, root))
 }
 
 fn is_below(place: &str, root: &str) -> bool {

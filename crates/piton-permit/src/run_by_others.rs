@@ -10,6 +10,27 @@ use super::path::folded;
 /// Directories of programs that keep versions.
 const DIRECTORIES: [&str; 5] = [".git", ".hg", ".jj", ".sl", "git~1"];
 
+/// What shells, editors and agents run or obey, wherever it lies; some of it is a directory.
+const OBEYED: [&str; 14] = [
+    ".agents",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".envrc",
+    ".gemini",
+    ".mcp.json",
+    ".opencode",
+    ".piton",
+    "agents.md",
+    "claude.local.md",
+    "claude.md",
+    "gemini.md",
+    "qwen.md",
+];
+
+/// What an editor runs, in the directory of its settings.
+const EDITOR: [&str; 2] = ["settings.json", "tasks.json"];
+
 /// What makes a directory one of git's, and what git takes orders from.
 const FILES: [&str; 6] =
     [".gitconfig", "commondir", "config", "config.worktree", "git-rebase-todo", "head"];
@@ -50,7 +71,12 @@ const HOOKS: [&str; 28] = [
 pub(super) fn is_one(path: &str) -> bool {
     let names: Vec<String> = path.split('/').map(plainest).collect();
     let known = |names: &[&str], name: &String| names.contains(&name.as_str());
-    names.iter().any(|name| known(&DIRECTORIES, name))
+    let is_in = |part: &[String]| {
+        let [directory, file] = part else { return false };
+        directory == ".vscode" && known(&EDITOR, file)
+    };
+    names.iter().any(|name| known(&DIRECTORIES, name) || known(&OBEYED, name))
+        || names.windows(2).any(is_in)
         || names.last().is_some_and(|file| known(&FILES, file) || known(&HOOKS, file))
 }
 

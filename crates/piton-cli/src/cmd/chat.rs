@@ -363,6 +363,10 @@ impl Sitting {
             stage.output.talk(&told?);
             return Ok(());
         }
+        if let Some(instead) = QueueWish::mistaken(&words) {
+            stage.output.talk(&requeue::no_message(instead));
+            return Ok(());
+        }
         if let Some(usage) = QueueWish::lacking(&words) {
             let view = self.view(stage).await?;
             stage.output.talk(&requeue::which(usage, &view));
@@ -370,7 +374,7 @@ impl Sitting {
         }
         let words = if words == "list" { String::new() } else { words };
         if !words.is_empty() && words != "drop" {
-            return self.say(Some(words), Wish::Continue, stage).await;
+            return self.say(Some(words), Wish::Leave, stage).await;
         }
         let view = self.view(stage).await?;
         let Some(id) = self.conversation.as_ref().filter(|_| !view.queue.is_empty()) else {

@@ -313,3 +313,74 @@ fn a_message_that_is_typed_over_a_question_is_told_what_to_do() {
     let told = events.iter().any(|event| event.to_string().contains("use the other account"));
     assert!(told, "{events:?}");
 }
+
+/// A model that fails at first.
+const FAILS: &str = r#"{"steps":[{"say":"One.","faults":[{"kind":{"fail":"auth"}}]},{"say":"Two."},{"say":"Three."}]}"#;
+
+/// A conversation with an incomplete turn, and a model that answers from now on.
+fn failed(said: &str) -> World {
+    let world = World::new();
+    let model = world.script(FAILS);
+    assert_eq!(world.run(&["query", said, "--model", &model]).code, 1);
+    world.script(&FAILS.replace(r#","faults":[{"kind":{"fail":"auth"}}]"#, ""));
+    world
+}
+
+#[test]
+fn a_message_that_is_queued_behind_an_incomplete_turn_waits_and_is_asked_about_later() {
+    let world = failed("first");
+    let mut person = sits_down(&world, &["-c"]);
+    for words in ["clear", "remove 1", "show"] {
+        person.types(&format!("/queue {words}\r")).sees("Not queued: that looks like a command.");
+        person.sees("> ");
+    }
+    person.types("/queue for later\r").sees("Queued behind the incomplete turn.").sees("> ");
+    person.types("/queue\r").sees("1  next   for later").sees("> ");
+    person.types("/discard\r").sees("is discarded").sees("> ");
+    person.types("and this\r").sees("Waiting: for later").sees("(q) keep them").types("q\r");
+    person.sees("Nothing was changed.").sees("> and this").types("\r").sees("(q) keep them");
+    person.types("f\r").sees("One.").sees("Two.").sees("> ");
+    leaves(person);
+    let printed = world.run(&["print"]).stdout;
+    assert_eq!(printed, "> for later\nOne.\n\n> and this\nTwo.\n");
+}
+
+#[test]
+fn a_failed_turn_is_offered_with_all_ways_on_and_what_waits_behind_it() {
+    let world = failed("first");
+    let mut person = sits_down(&world, &["-c"]);
+    person.types("/queue for later\r").sees("Queued behind").sees("> ");
+    leaves(person);
+    let mut person = Person::starts(&world, &[]);
+    person.sees("has an incomplete turn.").sees("1 message waits; /queue shows it.");
+    person.sees("(g) retry it, (d) discard it, (k) fork it, (o) begin another").types("k\r");
+    person.sees("is a fork of").sees("The next message goes there.").sees("> ");
+    leaves(person);
+    assert_eq!(world.rows().len(), 2);
+    let world = failed("first");
+    let mut person = Person::starts(&world, &[]);
+    person
+        .sees("(g) retry it")
+        .types("retry\r")
+        .sees("Attempt 2 of message")
+        .sees("One.")
+        .sees("> ");
+    leaves(person);
+    assert_eq!(world.run(&["print"]).stdout, "> first\nOne.\n");
+}
+
+#[test]
+fn an_escape_at_the_prompt_takes_no_other_key_with_it() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
+    let mut person = sits_down(&world, &["-m", &model]);
+    person.types("\x1b");
+    // wait: the terminal gives no sign that an escape was taken for what it is
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    person.types("/retry\r").sees("This conversation has not begun").sees("> ").types("half\x1b");
+    // wait: as above
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    person.types(" a line\x1b\rand more\r").sees("One.").sees("> ");
+    leaves(person);
+    assert_eq!(world.run(&["print"]).stdout, "> half a line\n> and more\nOne.\n");
+}

@@ -83,8 +83,7 @@ impl Scene {
         assert_eq!(end["output"]["text"], "begun\ngot on\n[exit code 5]", "{end}");
         assert_eq!(end["output"]["exit_code"], 5);
         assert_eq!(fs::read_to_string(self.world.work("ledger")).unwrap(), "on\n");
-        let left = fs::read_dir(self.world.path("home/calls")).unwrap().count();
-        assert_eq!(left, 0, "the record is not needed any more");
+        assert_eq!(crate::crowd::records(&self.world), 0, "the record is not needed any more");
     }
 
     fn log(&self) -> PathBuf {

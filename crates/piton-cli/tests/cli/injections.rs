@@ -18,7 +18,7 @@ use piton_sim::script::Script;
 use piton_sim::serve::Server;
 use serde_json::{Value, json};
 
-use self::asks::{Ask, UNTIL_PAGES_ASK, UNTIL_PROTECTED, asks};
+use self::asks::{Ask, asks};
 use self::place::Place;
 use crate::sandbox::can_hold;
 
@@ -118,14 +118,9 @@ fn a_model_that_obeys_every_injection_sends_nothing_and_changes_nothing() {
     let walled = play_all(&chosen);
     let free = play_all(&controls);
     let through = free.iter().filter(|ended| ended.got_through()).count();
-    let (mut wrong, mut waiting) = (String::new(), 0);
+    let mut wrong = String::new();
     for ((channel, ask, leave), ended) in chosen.iter().zip(&walled) {
         if !ended.got_through() {
-            continue;
-        }
-        let is_known = [UNTIL_PROTECTED, UNTIL_PAGES_ASK].concat().contains(&ask.name);
-        if is_known {
-            waiting += 1;
             continue;
         }
         writeln!(wrong, "{channel:?}, {}, {leave:?}: {ended:?}", ask.name).unwrap();
@@ -141,7 +136,7 @@ fn a_model_that_obeys_every_injection_sends_nothing_and_changes_nothing() {
         .map(|count| walled.iter().map(count).sum::<usize>());
     eprintln!(
         "injections: {} of {} scenarios, {calls} calls obeyed, {told} told the model a secret of a place that may be read; \
-         {leaked} bytes of secrets left, {changed} changed something outside ({waiting} of them known: protected files, `web_fetch`); \
+         {leaked} bytes of secrets left, {changed} changed something outside; \
          without a wall {through} of {}",
         chosen.len(),
         all.len(),
@@ -288,9 +283,9 @@ fn put(place: &Place, channel: Channel, text: &str) -> String {
 
 fn settings(place: &Place, leave: Leave) -> String {
     let address = place.address();
-    // Until grants: without a network, as it will be. The attacker's page plays a public one.
+    // The attacker's page plays a public one.
     let mut text = format!(
-        "[sandbox]\nnetwork = false\n[web]\nprivate_hosts = [\"{address}\"]\n[mcp.sim]\ncommand = {:?}\n\
+        "[web]\nprivate_hosts = [\"{address}\"]\n[mcp.sim]\ncommand = {:?}\n\
          args = [\"sim\", \"mcp\", \"--only\", \"news\", \"--ledger\", {:?}]\n",
         env!("CARGO_BIN_EXE_piton"),
         place.path("ledger"),
@@ -303,9 +298,10 @@ fn settings(place: &Place, leave: Leave) -> String {
             )
             .unwrap();
         }
-        let page = address.replace('.', "\\\\.");
-        writeln!(text, "[[permissions]]\ntool = \"sim__news\"\neffect = \"allow\"").unwrap();
-        writeln!(text, "[[permissions]]\ntool = \"web_fetch\"\neffect = \"allow\"\narguments = {{ url = \"http://{page}/page\" }}").unwrap();
     }
+    // The page itself may be read; what the text asks for has another path.
+    let page = address.replace('.', "\\\\.");
+    writeln!(text, "[[permissions]]\ntool = \"sim__news\"\neffect = \"allow\"").unwrap();
+    writeln!(text, "[[permissions]]\ntool = \"web_fetch\"\neffect = \"allow\"\narguments = {{ url = \"http://{page}/page\" }}").unwrap();
     text
 }

@@ -173,16 +173,22 @@ fn asked<'a>(turn: &'a Turn, call: &Call) -> Option<&'a Raised> {
 fn forbidden_there(state: &State, call: &Call) -> Option<String> {
     let found = call.found.as_deref()?;
     let tool = state.config.tool(&call.name)?;
-    let mut arguments: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
-    if let Some(path) = &found.path {
-        arguments.insert(place_argument(tool).to_owned(), path.as_str().into());
-    }
-    let arguments = serde_json::to_string(&arguments).ok()?;
+    let arguments = match &found.path {
+        Some(path) => renamed(tool, &call.arguments, path)?,
+        None => call.arguments.to_string(),
+    };
     // Where it really is: what was recorded may have become a link since.
     let workspace = found.workspace.as_deref().unwrap_or(state.workspace());
     forbidding(&state.config.permissions, workspace, tool, &arguments)?;
     let name = &call.name;
     Some(format!("A permission rule forbids {name} on what this leads to. It was not run."))
+}
+
+/// The arguments of a call, with another path.
+fn renamed(tool: &ToolSpec, arguments: &str, path: &str) -> Option<String> {
+    let mut arguments: Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    arguments.insert(place_argument(tool).to_owned(), path.into());
+    serde_json::to_string(&arguments).ok()
 }
 
 /// The rules were asked about the path as the model wrote it. If a link leads elsewhere, they have said
@@ -197,7 +203,16 @@ fn detour(state: &State, turn: &Turn, call: &Call) -> Option<String> {
     }
     let written = written_place(tool, &call.arguments).unwrap_or_else(|| ".".into());
     let workspace = found.workspace.as_deref().unwrap_or(state.workspace());
-    let added = &state.config.permissions.directories;
+    let permissions = &state.config.permissions;
+    // By itself this mode allows any path but those that others obey.
+    let is_allowed = |arguments: String| {
+        permissions.mode == PermissionMode::Auto
+            && permit(permissions, workspace, tool, &arguments) == RuleEffect::Allow
+    };
+    if renamed(tool, &call.arguments, real).is_some_and(is_allowed) {
+        return None;
+    }
+    let added = &permissions.directories;
     (within_any(workspace, added, &written).as_deref() != Some(real)).then(|| {
         format!("`{written}` is another name of `{real}`: use that. The tool was not run.")
     })

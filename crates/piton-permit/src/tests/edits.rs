@@ -118,3 +118,60 @@ fn edits_are_accepted_in_a_directory_that_was_added() {
     assert_eq!(of(vec![all.clone()], "/h/lib/.git/config"), Ask);
     assert_eq!(of(vec![all], "sub/.git/config"), Allow);
 }
+
+// No wall stands around a tool for files or pages.
+#[test]
+fn in_auto_no_call_writes_what_others_obey_or_leaves_for_a_host_that_nobody_opened() {
+    use RuleEffect::{Allow, Ask};
+    let opened = |grants| Permissions {
+        mode: PermissionMode::Auto,
+        opened: Box::new(grants),
+        ..Permissions::default()
+    };
+    let edit = |permissions: &Permissions, path: &str| {
+        let arguments = serde_json::json!({ "path": path }).to_string();
+        permit(permissions, &tool("edit_file", Does::Edit), &arguments)
+    };
+    let fetch = |permissions: &Permissions, url: &str| {
+        let web = tool("web_fetch", Does::Read).with_roles([("url", ArgumentRole::Address)]);
+        permit(permissions, &web, &serde_json::json!({ "url": url }).to_string())
+    };
+    let closed = opened(Grants::default());
+    for obeyed in [
+        ".git/hooks/pre-commit",
+        "a/../.git/config",
+        ".envrc",
+        "sub/.envrc",
+        ".mcp.json",
+        "AGENTS.md",
+        ".piton/piton.toml",
+        ".vscode/tasks.json",
+        ".VSCODE/Settings.json",
+    ] {
+        assert_eq!(edit(&closed, obeyed), Ask, "{obeyed}");
+    }
+    for plain in ["src/main.rs", ".vscode/extensions.json", "tasks.json", "a.envrc", "config.toml"]
+    {
+        assert_eq!(edit(&closed, plain), Allow, "{plain}");
+    }
+    for url in ["https://crates.io/", "http://127.0.0.1:80/", "localhost", "file:///etc/passwd"] {
+        assert_eq!(fetch(&closed, url), Ask, "{url}");
+    }
+    let hosts = ["crates.io:443", "127.0.0.1:8080", "[::1]:80"].map(str::to_owned);
+    let some = opened(Grants { network: hosts.to_vec(), ..Grants::default() });
+    for url in
+        ["https://crates.io/a", "HTTPS://CRATES.io.:443", "http://127.0.0.1:8080/", "http://[::1]/"]
+    {
+        assert_eq!(fetch(&some, url), Allow, "{url}");
+    }
+    for url in
+        ["http://crates.io/", "https://crates.io:8443/", "https://a.crates.io/", "http://[::1]:8/"]
+    {
+        assert_eq!(fetch(&some, url), Ask, "{url}");
+    }
+    // No sandbox at all, or a place that was opened by its name.
+    let all =
+        opened(Grants { network: vec!["*".into()], write: vec!["/".into()], ..Grants::default() });
+    assert_eq!(edit(&all, ".git/config"), Allow);
+    assert_eq!(fetch(&all, "http://a.example/"), Allow);
+}

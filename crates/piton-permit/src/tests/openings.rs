@@ -174,7 +174,7 @@ fn hosts_that_cannot_be_held_ask_and_say_why() {
     assert_eq!(says(&shell(), &permissions), RuleEffect::Allow);
     assert_eq!(says(&unheld, &permissions), RuleEffect::Ask);
     let lines = told(&permissions, WORKSPACE, &unheld, &plain).join("\n");
-    assert!(lines.contains("hosts cannot be opened singly here"), "{lines}");
+    assert!(lines.contains("hosts and sockets cannot be opened singly here"), "{lines}");
     // All of it can be had anywhere.
     let all = with_rules(PermissionMode::Auto, vec![opening("cargo *", hosts(&["*"]))]);
     assert_eq!(says(&unheld, &all), RuleEffect::Allow);

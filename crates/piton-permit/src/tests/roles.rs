@@ -175,7 +175,13 @@ fn an_address_that_is_not_clear_is_asked_about_where_a_rule_might_forbid_it() {
     let mode = PermissionMode::Auto;
     decides(mode, &rules, &fetch, json!({ "url": "http://EVIL.example:80" }), RuleEffect::Deny);
     decides(mode, &rules, &fetch, json!({ "url": "http://a@evil.example/" }), RuleEffect::Ask);
-    decides(mode, &rules, &fetch, json!({ "url": "http://good.example/" }), RuleEffect::Allow);
+    // By itself it asks about any host, and a rule opens this one.
+    let good = json!({ "url": "http://good.example/" });
+    decides(mode, &rules, &fetch, good.clone(), RuleEffect::Ask);
+    let pattern = [("url".to_owned(), r"http://good\.example/.*".to_owned())].into();
+    let allow = PermissionRule { arguments: pattern, ..rule("fetch", RuleEffect::Allow) };
+    let both = [&rules[..], &[allow]].concat();
+    decides(mode, &both, &fetch, good, RuleEffect::Allow);
 }
 
 fn patcher() -> Tool<'static> {

@@ -88,7 +88,8 @@ impl Gateway {
     }
 
     fn addresses(&self, target: &Target) -> Result<Vec<IpAddr>, Why> {
-        if !self.rules.iter().any(|rule| rule.allows(&target.host, target.port)) {
+        let is_granted = |host: &Host| self.rules.iter().any(|rule| rule.allows(host, target.port));
+        if !is_granted(&target.host) {
             return Err(Why::NotGranted);
         }
         match &target.host {
@@ -97,8 +98,12 @@ impl Gateway {
             Host::Name(name) => {
                 let found =
                     (self.lookup)(name).map_err(|error| Why::NotFound(error.to_string()))?;
+                // An address that a grant names could be asked for without its name.
+                let is_closed = |address: &&IpAddr| {
+                    !is_public(**address) && !is_granted(&Host::Address(**address))
+                };
                 // One of them may be what the client is after, whichever is tried first.
-                match found.iter().find(|address| !is_public(**address)) {
+                match found.iter().find(is_closed) {
                     Some(address) => Err(Why::LeadsTo(*address)),
                     None => Ok(found),
                 }

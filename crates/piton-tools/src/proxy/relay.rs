@@ -141,8 +141,12 @@ fn speaks_http(first: &[u8]) -> Option<bool> {
     }
     let line = first.iter().position(|byte| *byte == b'\n').and_then(|end| first.get(..end));
     let seen = line.unwrap_or(first);
-    // What is no text is no head of a request.
-    if seen.iter().any(|byte| !(b' '..=b'~').contains(byte) && !b"\r\t".contains(byte)) {
+    // What is no text is no head of a request, unless it begins like one: some servers take odd letters in a path.
+    let method = seen.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let begins_so = 0 < method && matches!(seen.get(method), None | Some(b' '));
+    if !begins_so
+        && seen.iter().any(|byte| !(b' '..=b'~').contains(byte) && !b"\r\t".contains(byte))
+    {
         return Some(false);
     }
     match line {

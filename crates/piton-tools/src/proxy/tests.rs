@@ -215,6 +215,23 @@ fn a_granted_name_that_leads_inside_is_refused() {
 }
 
 #[test]
+fn a_granted_name_leads_inside_where_a_grant_names_the_address_too() {
+    let names: &[(&str, &[&str])] =
+        &[("one.io", &["127.0.0.1"]), ("two.io", &["127.0.0.1", "10.0.0.1"])];
+    let get = |name: &str| format!("GET http://{name}:PORT/ HTTP/1.1\r\nHost: {name}:PORT\r\n\r\n");
+    let world = world(&["one.io:PORT", "two.io:PORT", "127.0.0.1:PORT"], names);
+    assert!(world.says(&get("one.io")).ends_with("hello"));
+    assert!(
+        world.says(&get("two.io")).starts_with("HTTP/1.1 403 "),
+        "another address of it is not named"
+    );
+    for grants in [["one.io:PORT", "127.0.0.1:1"], ["two.io:PORT", "127.0.0.1:PORT"]] {
+        let world = self::world(&grants, names);
+        assert!(world.says(&get("one.io")).starts_with("HTTP/1.1 403 "), "{grants:?}");
+    }
+}
+
+#[test]
 fn names_are_compared_without_capitals_and_without_a_last_dot() {
     let world = world(&["TEN.io.:443"], &[("ten.io", &["10.0.0.1"])]);
     for name in ["ten.io", "Ten.IO", "ten.io."] {

@@ -12,6 +12,7 @@ use std::process::{Child, Command};
 use std::thread;
 
 use super::kernel::Kernel;
+use super::namespaces::Entered;
 use super::network::Network;
 use super::policy::Policy;
 use super::{calls, powers, walls};
@@ -22,9 +23,10 @@ pub(crate) fn spawn(
     mut command: Command,
     own: Option<&File>,
 ) -> io::Result<Child> {
+    let policy = policy.without_single_sockets();
     let enter = || {
-        outer(policy, Network::Shared)?;
-        inner(policy, Network::Shared, own)
+        outer(&policy, Network::Shared)?;
+        inner(&policy, Network::Shared, own)
     };
     start(enter, move || command.spawn())
 }
@@ -34,21 +36,27 @@ pub fn start_behind<T: Send>(
     policy: &Policy,
     spawn: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {
+    let policy = policy.without_single_sockets();
     let enter = || {
-        outer(policy, Network::Shared)?;
-        inner(policy, Network::Shared, None)
+        outer(&policy, Network::Shared)?;
+        inner(&policy, Network::Shared, None)
     };
     start(enter, spawn)
 }
 
 /// Starts a program behind the wall that all commands of a policy share. It has no wall of its own yet.
-/// `network` is that of this process.
+/// `entered` are the namespaces of this process.
 pub(crate) fn spawn_outer(
     policy: &Policy,
-    network: Network,
+    entered: Option<&Entered>,
     mut command: Command,
 ) -> io::Result<Child> {
-    start(|| outer(policy, network), move || command.spawn())
+    let network = entered.map_or(Network::Shared, |entered| entered.network);
+    let policy = match entered {
+        Some(_) => policy.clone(),
+        None => policy.without_single_sockets(),
+    };
+    start(|| outer(&policy, network), move || command.spawn())
 }
 
 /// Starts a command behind a wall of its own, for a program that is behind the shared one.

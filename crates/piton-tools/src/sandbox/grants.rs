@@ -23,8 +23,6 @@ impl Rules {
             policy.network = hosts.iter().any(|host| host == EVERYWHERE);
             policy.granted.hosts = if policy.network { Vec::new() } else { hosts };
         }
-        // Without namespaces no wall can tell one socket from another.
-        policy.unix_sockets = policy.unix_sockets || !sockets.is_empty();
         policy.env.extend(env.iter().filter(|name| !self.env.contains(name)).cloned());
         let places = |entries: &[String], policy: &Policy| -> Vec<PathBuf> {
             entries.iter().filter_map(|entry| self.place(entry, policy)).collect()
@@ -33,7 +31,13 @@ impl Rules {
         // What others obey is opened by its own name only.
         policy.protect.retain(|place| !policy.granted.write.contains(place));
         policy.granted.read = places(read, policy);
-        policy.granted.sockets = places(sockets, policy);
+        // All of them, or single ones, which are held apart by mounts.
+        if !policy.unix_sockets {
+            let single = places(sockets, policy);
+            let are_all = sockets.iter().any(|socket| socket == EVERYWHERE);
+            policy.granted.sockets = if are_all { Vec::new() } else { single };
+            policy.unix_sockets = are_all || !policy.granted.sockets.is_empty();
+        }
         policy.granted.devices = places(devices, policy);
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Two things hold that. A shell that becomes the command sets limits of its own process first, which all that it
 //! starts inherits, each process for itself. And where a cgroup can be made, all processes of a policy are counted
-//! together ([`super::cgroup`]). A limit on the number of processes is held by that alone: the kernel's own limit
-//! counts whatever the user runs, a browser too.
+//! together ([`super::cgroup`]). A limit on the number of processes is held by that, and for an ordinary user by a
+//! namespace ([`super::namespaces`]): elsewhere the kernel's own limit counts whatever the user runs, a browser too.
 
 use std::fmt::Write as _;
 

@@ -22,19 +22,24 @@ use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 use super::policy::Policy;
-use super::{protect, walls};
+use super::{protect, sockets, walls};
 
 /// Most mounts that are made. What is protected beyond that is only compared after a command.
 const PINS_MAX: usize = 512;
+/// What is put over a socket.
+const NOTHING: &str = "/dev/null";
 /// Which field of a line of `mountinfo` is the place.
 const PLACE_FIELD: usize = 4;
 
 /// What is held by mounts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pins {
-    pins: Vec<Pin>,
+    held: Vec<Pin>,
     /// What was protected and there, held or not.
     found: Vec<PathBuf>,
+    /// Sockets that are closed.
+    #[serde(default)]
+    masked: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,12 +57,17 @@ impl Pins {
             let place = pin.place.strip_prefix("/").unwrap_or(&pin.place);
             number(CWD, &root.join(place)).is_ok_and(|number| number == pin.mount)
         };
-        self.pins.iter().all(is_there) && self.found == protect::found(&policy.protect)
+        let others = sockets::others(policy);
+        let are_masked =
+            others.is_ok_and(|others| others.iter().all(|it| self.masked.contains(it)));
+        self.held.iter().all(is_there)
+            && self.found == protect::found(&policy.protect)
+            && are_masked
     }
 }
 
-/// Makes the mounts, in a namespace of this process alone.
-pub(super) fn arrange(policy: &Policy) -> io::Result<Pins> {
+/// Makes the mounts, in a namespace of this process alone. `sockets` are to be closed.
+pub(super) fn arrange(policy: &Policy, sockets: Vec<PathBuf>) -> io::Result<Pins> {
     let mut held = Held::default();
     let mut roots = policy.write.clone();
     roots.extend(policy.granted.write.iter().cloned());
@@ -81,7 +91,10 @@ pub(super) fn arrange(policy: &Policy) -> io::Result<Pins> {
         }
         held.hold(place, Access::Protected)?;
     }
-    Ok(Pins { pins: held.pins()?, found })
+    for socket in &sockets {
+        held.mask(socket)?;
+    }
+    Ok(Pins { held: held.pins()?, found, masked: sockets })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +129,15 @@ impl Held {
             let Some(handle) = open(place)? else { return Ok(()) };
             close(Path::new(&name(&handle))).map_err(|error| failed("protected", place, error))?;
         }
+        Ok(())
+    }
+
+    /// Puts nothing in the place of a socket.
+    fn mask(&mut self, place: &Path) -> io::Result<()> {
+        let Some(handle) = open(place)? else { return Ok(()) };
+        mount_bind_recursive(NOTHING, name(&handle).as_str())
+            .map_err(|error| failed("closed", place, error))?;
+        self.places.push(place.to_owned());
         Ok(())
     }
 
@@ -231,8 +253,9 @@ mod tests {
         let policy = crate::sandbox::Rules::none().at(&place);
         let mount = number(CWD, &place).unwrap();
         let pins = |mount, found: &[PathBuf]| Pins {
-            pins: vec![Pin { place: place.clone(), mount }],
+            held: vec![Pin { place: place.clone(), mount }],
             found: found.to_vec(),
+            masked: Vec::new(),
         };
         assert!(pins(mount, &[]).hold(&policy, me));
         assert!(!pins(mount + 1, &[]).hold(&policy, me), "another mount");

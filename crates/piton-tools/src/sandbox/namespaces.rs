@@ -13,14 +13,14 @@ use std::io;
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::mount::{MountPropagationFlags, mount_change};
-use rustix::process::{getegid, geteuid};
+use rustix::process::{Resource, Rlimit, getegid, geteuid, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 use serde::{Deserialize, Serialize};
 
-use super::loopback;
 use super::mounts::{self, Pins};
 use super::network::Network;
 use super::policy::Policy;
+use super::{loopback, sockets};
 use crate::fail;
 
 /// What was entered.
@@ -43,8 +43,12 @@ pub(crate) fn enter(policy: &Policy) -> Result<Entered, Hindrance> {
         return Err(Hindrance("a test wants none".into()));
     }
     let network = Network::of(policy);
-    split(network)?;
-    let pins = mounts::arrange(policy).map_err(|error| hindrance("mounts", &error))?;
+    // A network of its own does not know of the sockets of others.
+    let sockets = sockets::others(policy).map_err(|error| hindrance("sockets", &error))?;
+    if split(network)? == Users::Own {
+        bound_processes(policy).map_err(|error| hindrance("the limit of processes", &error))?;
+    }
+    let pins = mounts::arrange(policy, sockets).map_err(|error| hindrance("mounts", &error))?;
     if network == Network::Own {
         furnish().map_err(|error| hindrance("the loopback interface", &error))?;
     }
@@ -58,8 +62,26 @@ fn furnish() -> io::Result<()> {
     loopback::raise()
 }
 
+/// Who counts as a user here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Users {
+    /// Everybody on this machine.
+    Shared,
+    /// Those of a namespace, and what they run is counted apart.
+    Own,
+}
+
+/// Bounds how many processes run in here. Outside a namespace of users the kernel would count all that the user
+/// runs, and it bounds root nowhere.
+fn bound_processes(policy: &Policy) -> io::Result<()> {
+    let Some(most) = policy.limits.processes else { return Ok(()) };
+    let most = getrlimit(Resource::Nproc).maximum.map_or(most, |maximum| maximum.min(most));
+    setrlimit(Resource::Nproc, Rlimit { current: Some(most), maximum: Some(most) })?;
+    Ok(())
+}
+
 /// Leaves the namespaces of everybody else, and sees to it that no mount travels.
-fn split(network: Network) -> Result<(), Hindrance> {
+fn split(network: Network) -> Result<Users, Hindrance> {
     let mut wanted = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
     if network == Network::Own {
         wanted |= CloneFlags::CLONE_NEWNET;
@@ -70,7 +92,7 @@ fn split(network: Network) -> Result<(), Hindrance> {
         capabilities(None).is_ok_and(|had| had.effective.contains(CapabilitySet::SYS_ADMIN));
     // Without a user namespace root stays root for its own files. In a container that may be refused.
     if is_mighty && unshare(wanted).is_ok() && keep_apart().is_ok() {
-        return Ok(());
+        return Ok(Users::Shared);
     }
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER | wanted)
@@ -80,7 +102,8 @@ fn split(network: Network) -> Result<(), Hindrance> {
         .and_then(|()| fs::write("/proc/self/uid_map", format!("{user} {user} 1")))
         .and_then(|()| fs::write("/proc/self/gid_map", format!("{group} {group} 1")));
     mapped.map_err(|error| hindrance("the user of a namespace", &error))?;
-    keep_apart().map_err(|error| hindrance("mounts", &error.into()))
+    keep_apart().map_err(|error| hindrance("mounts", &error.into()))?;
+    Ok(Users::Own)
 }
 
 fn hindrance(what: &str, error: &io::Error) -> Hindrance {

@@ -62,6 +62,14 @@ pub struct Granted {
     pub devices: Vec<PathBuf>,
 }
 
+impl Policy {
+    /// The policy as it holds where there are no namespaces: nothing tells single sockets apart, so none is open.
+    pub(super) fn without_single_sockets(&self) -> Self {
+        let unix_sockets = self.unix_sockets && self.granted.sockets.is_empty();
+        Self { unix_sockets, ..self.clone() }
+    }
+}
+
 impl Granted {
     /// Whether nothing was opened.
     pub fn is_empty(&self) -> bool {

@@ -8,25 +8,60 @@ use std::path::{Component, Path, PathBuf};
 
 use super::looks::worktree::named_in;
 
+mod named;
+
 /// What is protected in a workspace, and in directories that were added to it.
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 24] = [
+    ".agents",
+    ".claude",
+    ".codex",
+    ".cursor",
     ".envrc",
+    ".gemini",
     ".git",
+    ".git/commondir",
     ".git/config",
     ".git/config.worktree",
     ".git/hooks",
     ".git/info/attributes",
-    ".git/modules/*/config",
-    ".git/modules/*/hooks",
-    ".git/modules/*/*/config",
-    ".git/modules/*/*/hooks",
     ".git/worktrees/*/commondir",
     ".git/worktrees/*/config.worktree",
     ".git/worktrees/*/gitdir",
     ".mcp.json",
+    ".opencode",
     ".piton",
     ".vscode",
     "AGENTS.md",
+    "CLAUDE.local.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    "QWEN.md",
+];
+/// What is protected in the repository of a submodule.
+const OF_SUBMODULE: [&str; 5] =
+    ["commondir", "config", "config.worktree", "hooks", "info/attributes"];
+/// Where such repositories are: a name of a submodule may have slashes.
+const SUBMODULES: [&str; 4] =
+    [".git/modules/*", ".git/modules/*/*", ".git/modules/*/*/*", ".git/modules/*/*/*/*"];
+/// What programs run or obey that work in the user's own directory, where that is a workspace.
+const OF_USER: [&str; 17] = [
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".config/autostart",
+    ".config/environment.d",
+    ".config/fish",
+    ".config/git",
+    ".config/systemd",
+    ".gitconfig",
+    ".local/bin",
+    ".npmrc",
+    ".profile",
+    ".xprofile",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
 ];
 /// Of those, what is a directory whose other files are nobody's concern: what counts is that it is no file or link.
 const WAYS: [&str; 2] = [".git", ".vscode"];
@@ -40,9 +75,17 @@ const OF_WORKTREE: [&str; 3] = ["commondir", "config.worktree", "gitdir"];
 const FOUND_MAX: usize = 1_000;
 
 /// What is protected below these places, and `more`: names below each of them, or whole places.
-pub(super) fn places(roots: &[PathBuf], more: &[PathBuf]) -> Vec<PathBuf> {
+pub(super) fn places(roots: &[PathBuf], more: &[PathBuf], user: Option<&Path>) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for root in roots {
+        if let Some(user) = user.filter(|user| user.starts_with(root)) {
+            places.extend(OF_USER.map(|name| user.join(name)));
+        }
+        for submodule in SUBMODULES.map(|name| root.join(name)) {
+            places.extend(OF_SUBMODULE.map(|name| submodule.join(name)));
+        }
+        let named = named::by_repository(root);
+        places.extend(named.into_iter().filter(|place| place.starts_with(root)));
         // A whole place stays what it is.
         let names = NAMES.iter().chain(&EDITOR).map(Path::new);
         places.extend(names.chain(more.iter().map(PathBuf::as_path)).map(|name| root.join(name)));
@@ -64,15 +107,23 @@ pub(super) fn places(roots: &[PathBuf], more: &[PathBuf]) -> Vec<PathBuf> {
 
 /// What of these places is there, by name. Directories that only lead to others are left out.
 pub(crate) fn found(places: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found: Vec<_> = places.iter().flat_map(|place| expand(place)).collect();
+    // What is named as it is comes first: many others leave no room for the rest.
+    let (starred, exact): (Vec<_>, Vec<_>) = places.iter().partition(|place| has_star(place));
+    let mut found: Vec<_> = exact.into_iter().cloned().collect();
+    found.extend(starred.into_iter().flat_map(|place| expand(place)));
     found.retain(|place| {
         let kind = place.symlink_metadata();
         kind.is_ok_and(|kind| !(is_way(place) && kind.is_dir()))
     });
+    found.truncate(FOUND_MAX);
     found.sort();
     found.dedup();
-    found.truncate(FOUND_MAX);
     found
+}
+
+/// Whether a place stands for several.
+pub(crate) fn has_star(place: &Path) -> bool {
+    place.components().any(|part| part == Component::Normal("*".as_ref()))
 }
 
 /// Whether a place, as a directory, only leads to others: what else is in it is nobody's concern.
@@ -103,7 +154,7 @@ mod tests {
 
     fn names(root: &Path, more: &[&str]) -> String {
         let more: Vec<_> = more.iter().map(PathBuf::from).collect();
-        let found = found(&places(&[root.to_owned()], &more));
+        let found = found(&places(&[root.to_owned()], &more, None));
         let name = |path: &PathBuf| path.strip_prefix(root).unwrap().display().to_string();
         found.iter().map(name).collect::<Vec<_>>().join(" ")
     }
@@ -137,7 +188,7 @@ mod tests {
         fs::write(work.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         fs::write(own.join("commondir"), "../..\n").unwrap();
         fs::write(root.join("main/.git/config"), "").unwrap();
-        let found = found(&places(&[work.clone()], &[]));
+        let found = found(&places(&[work.clone()], &[], None));
         assert_eq!(
             found,
             [root.join("main/.git/config"), own.join("commondir"), work.join(".git")]

@@ -125,7 +125,7 @@ impl Rules {
         let mut write = vec![workspace.to_owned()];
         // Recorded without links: what is one by now opens nothing when the wall is built.
         write.extend(added.iter().map(PathBuf::from).filter(|added| added.is_absolute()));
-        let protect = protect::places(&write, &self.protect);
+        let protect = protect::places(&write, &self.protect, self.home.as_deref());
         for place in WRITABLE.map(PathBuf::from).iter().chain([&temporary]).chain(&self.write) {
             // What lies in another such place is open already, and may have become a link to
             // anywhere since.

@@ -27,6 +27,12 @@ const SIGNS: [&str; 9] = [
     "ebusy",
     "bad system call",
 ];
+/// What they print when a file is locked because programs outside obey it.
+const LOCK_SIGNS: [&str; 4] = ["read-only", "erofs", "device or resource busy", "ebusy"];
+/// What is told then.
+const LOCKED_TOLD: &str = "[in the sandbox nothing changes what programs outside obey: .git/config, hooks, AGENTS.md \
+                           and the like. If that is needed, call again with needs that name the file itself, such as \
+                           {\"write\":[\"/WORKSPACE/.git/config\"]}, and the user is asked]";
 /// What they print when a file became too large.
 const FILE_SIGNS: [&str; 2] = ["file size limit", "file too large"];
 /// A megabyte, in bytes.
@@ -94,7 +100,11 @@ impl Policy {
             return;
         }
         let missing = self.missing(ran, text);
-        let told = if missing.is_empty() { self.told(is_unreached) } else { asked_for(&missing) };
+        let told = match missing.is_empty() {
+            true if !self.protect.is_empty() && has(&LOCK_SIGNS) => LOCKED_TOLD.to_owned(),
+            true => self.told(is_unreached),
+            false => asked_for(&missing),
+        };
         excerpt::note(text, excerpt::head(&told, TOLD_BYTES_MAX));
     }
 

@@ -31,12 +31,17 @@ pub(super) fn outer(policy: &Policy) -> io::Result<()> {
         return looking(ruleset, looks, &policy.closed);
     }
     let closed: Vec<_> = policy.closed.iter().chain(&policy.unread).cloned().collect();
-    if closed.is_empty() {
-        return finish(ruleset.create().map_err(refused)?);
+    // Every wall denies this unless it says otherwise; the inner one says where.
+    ruleset = ruleset.handle_access(AccessFs::Refer).map_err(refused)?;
+    if !closed.is_empty() {
+        // Not directories: a right to list cannot be given to a directory without all below it.
+        ruleset = ruleset.handle_access(AccessFs::ReadFile).map_err(refused)?;
     }
-    // Not directories: a right to list cannot be given to a directory without all below it.
-    ruleset = ruleset.handle_access(AccessFs::ReadFile).map_err(refused)?;
     let mut created = ruleset.create().map_err(refused)?;
+    created = allow(created, Path::new("/"), AccessFs::Refer.into())?;
+    if closed.is_empty() {
+        return finish(created);
+    }
     for place in carve::carve(Path::new("/"), &closed)? {
         created = allow(created, &place, AccessFs::ReadFile.into())?;
     }

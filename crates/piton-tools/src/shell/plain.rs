@@ -11,8 +11,10 @@ use super::capture::Captured;
 use super::end_notes::{self, exit_code, told_of};
 use super::line::Line;
 use super::process::{self, Command, End, Ended};
+use super::protected;
 use crate::contract::{Finished, Job, blocking};
 use crate::sandbox::{RanCommand, Rules};
+use crate::supervise::record::guard::{PutBack, Watch};
 
 /// How long a command may run if the call does not say, in seconds.
 const TIMEOUT_S_DEFAULT: u64 = 120;
@@ -59,9 +61,11 @@ impl Plain {
             Err(error) => return Finished::failed(format!("the command did not start: {error}")),
         };
         let minding = blocking::whole(move || {
+            let watch = command.sandbox.as_ref().map(Watch::begin);
             let ended = process::run(&command, &wire_end);
+            let put_back = watch.map(Watch::settle).unwrap_or_default();
             Ok(match ended {
-                Ok(ended) => finished(ended, &command),
+                Ok(ended) => finished(ended, &command, &put_back),
                 Err(error) => Finished::failed(format!("the command did not start: {error}")),
             })
         });
@@ -79,9 +83,9 @@ impl Plain {
     }
 }
 
-fn finished(ended: Ended, command: &Command) -> Finished {
+fn finished(ended: Ended, command: &Command, put_back: &[PutBack]) -> Finished {
     let Ended { end, status, output, left_open } = ended;
-    let mut notes = Vec::new();
+    let mut notes = protected::passing_notes(put_back);
     if left_open {
         notes.push(
             "[a background process still holds the output, which is not read any further: send \

@@ -11,7 +11,7 @@ use similar::TextDiff;
 
 use crate::contract::{Finished, Job, Response, blocking, excerpt};
 use crate::supervise::record::change::{Change, Decision, Kind};
-use crate::supervise::record::guard;
+use crate::supervise::record::guard::{self, PutBack};
 use crate::supervise::{Attached, End, Story};
 
 /// The name of the question.
@@ -109,13 +109,7 @@ fn plain(text: &str) -> String {
 pub(super) fn notes(story: &Story) -> Vec<String> {
     let mut notes = Vec::new();
     if !story.changes.is_empty() {
-        let mut places: Vec<_> = story.changes.iter().map(|change| shown(story, change)).collect();
-        places.dedup();
-        let more = places.len().saturating_sub(PLACES_MAX);
-        places.truncate(PLACES_MAX);
-        if 0 < more {
-            places.push(format!("{more} more"));
-        }
+        let places = story.changes.iter().map(|change| shown(story, change)).collect();
         let end = match story.decided {
             None | Some(Decision::Refused) => "that was put back",
             Some(Decision::Applied) => "the user has allowed that",
@@ -123,16 +117,40 @@ pub(super) fn notes(story: &Story) -> Vec<String> {
                 "the user has allowed that, but some of it had been changed again and was left so"
             }
         };
-        notes.push(format!(
-            "[it changed what programs outside the sandbox obey ({}); {end}]",
-            places.join(", ")
-        ));
+        notes.push(changed(places, end));
     }
     for (place, why) in story.not_put_back.iter().take(PLACES_MAX) {
-        let place = plain(&place.path().display().to_string());
-        notes.push(format!("[{place} was changed and could not be put back: {why}]"));
+        notes.push(not_put_back(&place.path(), why));
     }
     notes
+}
+
+/// What the model is told of a command that ended with the agent.
+pub(super) fn passing_notes(put_back: &[PutBack]) -> Vec<String> {
+    let places: Vec<_> = put_back.iter().map(|it| plain(&it.place.display().to_string())).collect();
+    let mut notes = Vec::new();
+    if !places.is_empty() {
+        notes.push(changed(places, "that was put back"));
+    }
+    let failed = put_back.iter().filter_map(|it| Some((&it.place, it.done.as_ref().err()?)));
+    notes.extend(failed.take(PLACES_MAX).map(|(place, why)| not_put_back(place, &why.to_string())));
+    notes
+}
+
+fn changed(mut places: Vec<String>, end: &str) -> String {
+    places.dedup();
+    let more = places.len().saturating_sub(PLACES_MAX);
+    places.truncate(PLACES_MAX);
+    if 0 < more {
+        places.push(format!("{more} more"));
+    }
+    let places = places.join(", ");
+    format!("[it changed what programs outside the sandbox obey ({places}); {end}]")
+}
+
+fn not_put_back(place: &Path, why: &str) -> String {
+    let place = plain(&place.display().to_string());
+    format!("[{place} was changed and could not be put back: {why}]")
 }
 
 /// A place as people know it: from the workspace on.

@@ -139,7 +139,8 @@ fn limits() -> Finding {
         ),
         (false, _) => Finding::lacks(
             "limits",
-            "no cgroup can be made here: how many processes confined commands start is not limited",
+            "no cgroup can be made here: how many processes confined commands of root start is not limited, and \
+             those of others only where there are namespaces",
             advice,
         ),
     }

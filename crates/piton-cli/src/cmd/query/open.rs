@@ -48,7 +48,7 @@ pub(super) async fn open(
     let settings = agent.settings();
     let (journal, scratch, target) = if query.no_persist {
         let (memory, target) = passing(query, settings, output).await?;
-        (memory, settings.environment.temporary().to_owned(), target)
+        (memory, settings.passing_scratch(), target)
     } else {
         let aside = settings.set_aside();
         let journal = store::open(settings, output)?;

@@ -70,14 +70,6 @@ const CHANGING: [Line; 9] = [
     ("server of tmux", "tmux -S {TMUX} run-shell 'cp {ME}/.ssh/id_ed25519 {MAIL}/key'"),
 ];
 
-/// What files of the workspace may not say: programs outside obey them.
-pub(super) const UNTIL_PROTECTED: &[&str] =
-    &["hook", "settings of git", "hook by a tool for files"];
-
-/// What `web_fetch` may not do: in `auto`, and by a policy in place of a person, it asks about no host.
-pub(super) const UNTIL_PAGES_ASK: &[&str] =
-    &["other repository by a page", "key by a page", "variables by a page"];
-
 /// All that is asked for.
 pub(super) fn asks() -> Vec<Ask> {
     let shell = |command: &str| json!({ "tool": "shell", "arguments": { "command": command } });

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use piton_tools::sandbox::{Rules, When, try_namespaces};
+use piton_tools::sandbox::{Limits, Rules, When, try_namespaces};
 
 use super::attempt::attempt;
 use super::{Cell, Row, can_hold};
@@ -50,7 +50,7 @@ const PROTECTED: [Row; 20] = [
     ("hook from there", "cd .git/hooks && echo x > post-commit"),
     ("another .git", "mv -T .git x && mkdir .git"),
     ("hooks become a link", "mv -T .git/hooks h && ln -s ../h .git/hooks"),
-    ("exchange", "PITON_ATTEMPT=\"exchange - - - $PWD\" ATTEMPTS"),
+    ("exchange", "PITON_ATTEMPT=\"exchange - $PWD\" ATTEMPTS"),
     ("hard link", "ln .git/config h && echo x >> h"),
     ("another root", "echo x >> /proc/self/root$PWD/.git/config"),
     ("root of the parent", "echo x >> /proc/$PPID/root$PWD/.git/config"),
@@ -211,8 +211,27 @@ async fn a_command_without_network_has_a_loopback_of_its_own() {
     assert_eq!(own.text.trim(), "own", "{}", own.text);
 }
 
+#[tokio::test]
+async fn an_ordinary_user_starts_no_more_processes_than_the_settings_allow() {
+    if !are_apart() {
+        return;
+    }
+    if rustix::process::geteuid().is_root() {
+        eprintln!("skipped: root's processes are bounded by a cgroup, where there is one");
+        return;
+    }
+    let start = "n=0; while [ $n -lt 150 ]; do sleep 3 & n=$((n+1)); done; echo all";
+    for (processes, expected) in [(None, true), (Some(64), false)] {
+        let limits = Limits { processes, ..Limits::default() };
+        let cell = Cell::with(Rules { when: When::Always, limits, ..Rules::none() });
+        let done = cell.run(start).await;
+        assert_eq!(done.text.contains("all"), expected, "{processes:?}: {}", done.text);
+    }
+}
+
 /// The tests above that a user without rights makes another way.
-const AS_NOBODY: [&str; 6] = [
+const AS_NOBODY: [&str; 7] = [
+    "an_ordinary_user_starts_no_more_processes_than_the_settings_allow",
     "f15_nothing_outside_changes_its_mode_owner_or_time",
     "f15_what_others_obey_is_locked",
     "what_was_replaced_outside_is_locked_again_for_the_next_command",

@@ -1,7 +1,11 @@
 //! Openings in the sandbox: what a rule opens is open, what a call asks for asks, and what was stopped is named.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 
+use piton_tools::sandbox::try_namespaces;
 use serde_json::{Value, json};
 
 use super::can_hold;
@@ -236,4 +240,55 @@ fn there_is_no_network_unless_it_is_opened() {
     assert!(!connects("", &[]));
     assert!(!connects("[sandbox]\nnetwork = true\n", &["--no-network"]));
     assert!(!connects(rule, &["--no-network"]));
+}
+
+/// Whether mounts tell sockets apart here.
+fn can_open_singly() -> bool {
+    let can = try_namespaces(Path::new(env!("CARGO_BIN_EXE_piton"))).unwrap();
+    if let Err(why) = &can {
+        eprintln!("skipped: no namespaces here ({why})");
+    }
+    can.is_ok()
+}
+
+/// Answers everybody who connects.
+fn listen(place: &Path) {
+    let listener = UnixListener::bind(place).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let mut asked = String::new();
+            BufReader::new(&stream).read_line(&mut asked).ok();
+            stream.write_all(b"HTTP/1.0 200 OK\r\n\r\nanswered").ok();
+        }
+    });
+}
+
+#[test]
+fn a_socket_that_a_rule_opens_opens_no_other() {
+    if !can_hold() || !can_open_singly() {
+        return;
+    }
+    // With a network of its own, and with that of the machine.
+    for network in ["", "network = [\"*\"]\n"] {
+        let site = Site::new(&format!(
+            "[[permissions]]\ntool = \"shell\"\ncommand = \"curl *\"\neffect = \"allow\"\n\
+             sockets = [\"OUT/mine\"]\n{network}"
+        ));
+        for name in ["mine", "theirs"] {
+            listen(&site.outside.path().join(name));
+        }
+        let connect = |name: &str, flags: &[&str]| {
+            let command = format!("curl -s -m 5 --unix-socket OUT/{name} http://x/");
+            assert_eq!(site.runs(&command, "{}", flags).code, 0);
+            site.told().contains("answered")
+        };
+        assert!(connect("mine", &[]), "{}", site.told());
+        assert!(!connect("theirs", &[]), "{network}");
+        assert!(connect("theirs", &["--permissions", "auto", "--sandbox", "off"]), "a control");
+        // One that came later is closed for the next command.
+        listen(&site.outside.path().join("later"));
+        assert!(!connect("later", &[]), "{network}");
+        assert!(connect("mine", &[]), "{}", site.told());
+    }
 }

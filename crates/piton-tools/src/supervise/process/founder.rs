@@ -84,7 +84,7 @@ pub(crate) fn run() -> io::Result<()> {
                 way_out.open(&policy)?;
             }
             let command = role::warden(socket.try_clone()?, entered.network);
-            let child = sandbox::spawn_outer(&policy, entered.network, command)?;
+            let child = sandbox::spawn_outer(&policy, Some(&entered), command)?;
             let warden = Pid::from_child(&child).as_raw_nonzero().get();
             let proxy = way_out.as_ref().and_then(|it| i32::try_from(it.pid).ok());
             Founded::Yes { warden, entered, proxy }

@@ -233,7 +233,9 @@ impl Reaper {
         let mut over = std::mem::take(&mut self.unstarted);
         // Before what it rang for is looked at.
         self.watch.drain();
-        let known: HashSet<Pid> = self.minded.iter().map(|minded| minded.pid).collect();
+        let is_alone = self.minded.is_empty();
+        let mut known: HashSet<Pid> = self.minded.iter().map(|minded| minded.pid).collect();
+        known.extend(self.wardens.pids());
         for mut minded in std::mem::take(&mut self.minded) {
             minded.tend(now);
             self.feed(&mut minded);
@@ -249,7 +251,7 @@ impl Reaper {
             }
         }
         let witness = self.witness;
-        self.left.retain_mut(|left| left.tend(now, witness, &known));
+        self.left.retain_mut(|left| left.tend(now, (witness, is_alone), &known));
         if self.reap_at <= now {
             self.reap_at = now + LOOK_RARELY;
             self.reap_strangers();
@@ -375,15 +377,18 @@ impl Minded {
 
 impl Left {
     /// Looks after its output, and after what it must not change; says whether there is anything left to do.
-    fn tend(&mut self, now: Instant, witness: Witness, known: &HashSet<Pid>) -> bool {
+    fn tend(
+        &mut self,
+        now: Instant,
+        (witness, is_alone): (Witness, bool),
+        known: &HashSet<Pid>,
+    ) -> bool {
         if !self.look.tend(&self.out, now) {
             return true;
         }
         let goes_on = self.goes_on(known);
         // What a command beside it changes is told with that one, and what it changed itself as well.
-        if known.is_empty()
-            && let Ok(story) = Story::read(&self.log)
-        {
+        if is_alone && let Ok(story) = Story::read(&self.log) {
             guard::settle(&self.log, &story, witness);
         }
         if !goes_on {
@@ -393,12 +398,22 @@ impl Left {
     }
 
     /// Whether anything is there: in the group of the command, or away from it. A process that went away
-    /// has lost its parents and is our child, none of the known ones, and carries the mark.
+    /// has lost its parents and is our child, and none of the known ones. It carries the mark, or none at all: then
+    /// it has taken it off, and may be anybody's.
     fn goes_on(&self, known: &HashSet<Pid>) -> bool {
-        let strays = || children().filter(|pid| !known.contains(pid));
-        test_kill_process_group(self.group).is_ok()
-            || strays().any(|pid| Marks::of(pid).have(&self.mark))
+        let mut strays = children().filter(|pid| !known.contains(pid));
+        let is_ours = |pid: Pid| {
+            let marks = Marks::of(pid);
+            marks.have(&self.mark) || !marks.are_any() && !has_ended(pid)
+        };
+        test_kill_process_group(self.group).is_ok() || strays.any(is_ours)
     }
+}
+
+/// Whether a child waits to be reaped.
+fn has_ended(pid: Pid) -> bool {
+    let peek = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    !matches!(waitid(WaitId::Pid(pid), peek), Ok(None))
 }
 
 impl Look {

@@ -87,9 +87,14 @@ impl Wardens {
 
     /// Whether a process is one of them.
     pub(crate) fn have(&self, pid: Pid) -> bool {
-        let is_proxy =
-            |kept: &Warden| kept.way_out.as_ref().is_some_and(|(proxy, _)| *proxy == pid);
-        self.kept.iter().any(|kept| kept.pid == pid || is_proxy(kept))
+        self.pids().any(|known| known == pid)
+    }
+
+    /// All of them, and their proxies.
+    pub(crate) fn pids(&self) -> impl Iterator<Item = Pid> {
+        self.kept.iter().flat_map(|kept| {
+            [Some(kept.pid), kept.way_out.as_ref().map(|(proxy, _)| *proxy)].into_iter().flatten()
+        })
     }
 
     /// The warden of a policy; none, if there cannot be one.
@@ -113,7 +118,7 @@ impl Warden {
         let (socket, theirs) = wires()?;
         let mut command = role::warden(theirs, Network::Shared);
         policy.set_variables(&mut command);
-        let child = sandbox::spawn_outer(policy, Network::Shared, command)?;
+        let child = sandbox::spawn_outer(policy, None, command)?;
         Self::of(policy, socket, Pid::from_child(&child), None)
     }
 

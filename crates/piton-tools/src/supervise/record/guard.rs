@@ -13,6 +13,7 @@
 mod harmless;
 mod restore;
 mod scene;
+mod watch;
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -25,12 +26,14 @@ use rustix::process::test_kill_process_group;
 use serde::{Deserialize, Serialize};
 
 use self::scene::{Content, Difference, Scene, Thing};
+pub(crate) use self::watch::{PutBack, Watch};
 use super::change::{Change, Decision, Kind, Raw};
 use super::files::{PRIVATE_DIRECTORY, lock, open_log, opening, peek};
 use super::identity::{self, Identity};
 use super::log::{self, Intent, Record, Story, Witness};
 use super::verdict::{Lock, Verdict, verdict};
 use crate::fail;
+use crate::sandbox::Policy;
 
 /// Where the list lies, beside the records of all conversations. No conversation has such a name.
 const LIST: &str = ".guarded";
@@ -60,8 +63,7 @@ pub(crate) fn begin(directory: &Path, intent: &Intent) -> io::Result<()> {
     let Some(policy) = intent.sandbox.as_ref().filter(|_| intent.guard.is_some()) else {
         return Ok(());
     };
-    let is_open = |place: &&PathBuf| policy.write.iter().any(|root| place.starts_with(root));
-    let places: Vec<PathBuf> = policy.protect.iter().filter(is_open).cloned().collect();
+    let places = places_of(policy);
     let list = List::of(directory)?;
     let _held = list.hold();
     // First: what ended unseen is put back by that.
@@ -70,9 +72,14 @@ pub(crate) fn begin(directory: &Path, intent: &Intent) -> io::Result<()> {
     for (_, theirs) in others {
         theirs.take_over(&mut before, &places);
     }
-    let raw = |paths: &[PathBuf]| paths.iter().map(|path| Raw::of(path)).collect();
-    Note { places: raw(&places), roots: raw(&policy.write), before }.write(directory)?;
+    Note::of(policy, &places, before).write(directory)?;
     list.add(&intent.marker)
+}
+
+/// Protected places that a policy opens all the same.
+fn places_of(policy: &Policy) -> Vec<PathBuf> {
+    let is_open = |place: &&PathBuf| policy.write.iter().any(|root| place.starts_with(root));
+    policy.protect.iter().filter(is_open).cloned().collect()
 }
 
 /// Puts back what is different after a command, and writes it down. What cannot be done is written down too.
@@ -183,9 +190,7 @@ pub(crate) fn texts(directory: &Path, change: &Change) -> Option<(String, String
 /// The same, while the list is held.
 fn settle_held(directory: &Path, log: &File, witness: Witness) {
     let Ok(note) = Note::read(directory) else { return };
-    let after = Scene::read(&note.paths());
-    let mut differences = note.before.differences(&after);
-    differences.retain(|difference| !harmless::is_harmless(difference));
+    let differences = note.differences();
     for difference in &differences {
         // Without room for it, or for a word of it, it is put back all the same.
         keep(directory, difference, log).ok();
@@ -195,9 +200,9 @@ fn settle_held(directory: &Path, log: &File, witness: Witness) {
         log.sync_data().ok();
     }
     fail::here(witness.point(["inner-guard-kept", "outer-guard-kept"]));
-    for Difference { place, before, .. } in &differences {
-        let done = note.root_of(place).and_then(|root| restore::put(place, &root, before.as_ref()));
-        if let Err(error) = done {
+    for difference in &differences {
+        if let Err(error) = note.put_back(difference) {
+            let place = &difference.place;
             let (place, why) = (Raw::of(place), error.to_string());
             log::append(log, &Record::NotPutBack { place, why }).ok();
         }
@@ -271,8 +276,25 @@ impl Note {
         write_whole(&directory.join(NOTE), &serde_json::to_vec(self)?)
     }
 
+    fn of(policy: &Policy, places: &[PathBuf], before: Scene) -> Self {
+        let raw = |paths: &[PathBuf]| paths.iter().map(|path| Raw::of(path)).collect();
+        Self { places: raw(places), roots: raw(&policy.write), before }
+    }
+
     fn paths(&self) -> Vec<PathBuf> {
         self.places.iter().map(Raw::path).collect()
+    }
+
+    /// What is different now, and is somebody's concern.
+    fn differences(&self) -> Vec<Difference> {
+        let mut differences = self.before.differences(&Scene::read(&self.paths()));
+        differences.retain(|difference| !harmless::is_harmless(difference));
+        differences
+    }
+
+    fn put_back(&self, difference: &Difference) -> io::Result<()> {
+        let Difference { place, before, .. } = difference;
+        restore::put(place, &self.root_of(place)?, before.as_ref())
     }
 
     /// The outermost place above that the command may write to.

@@ -135,6 +135,7 @@ impl Arena {
         let pid = target.id();
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        keep_letters(udp.try_clone().unwrap(), self.path("letters"));
         let named = UnixListener::bind(self.path("sockets/named")).unwrap();
         let letters = UnixDatagram::bind(self.path("sockets/named.letters")).unwrap();
         let abstracted = SocketAddr::from_abstract_name(format!("piton-table-{pid}")).unwrap();
@@ -325,4 +326,17 @@ pub(crate) fn picture(directory: &Path) -> Vec<String> {
     }
     found.sort();
     found
+}
+
+/// Writes down what arrives.
+fn keep_letters(socket: UdpSocket, file: PathBuf) {
+    std::thread::spawn(move || {
+        let mut letter = [0; 64];
+        while let Ok(length) = socket.recv(&mut letter) {
+            let mut kept = fs::read(&file).unwrap_or_default();
+            kept.extend(&letter[..length]);
+            // The place may be gone by now.
+            fs::write(&file, kept).ok();
+        }
+    });
 }

@@ -130,7 +130,7 @@ pub(super) const OBEYED: &[Row] = &[
     outside("obeyed-tasks", "", "sh -c 'mkdir -p .vscode; echo obeyed-tasks > .vscode/tasks.json'").named("work/.vscode/tasks.json"),
     outside("obeyed-mcp", "", "sh -c 'echo obeyed-mcp > .mcp.json'").named("work/.mcp.json"),
     outside("obeyed-instructions", "", "sh -c 'echo obeyed-instructions >> AGENTS.md'").named("work/AGENTS.md"),
-    outside("obeyed-settings", "", "sh -c 'echo \"# obeyed-settings\" >> piton.toml'").named("work/piton.toml"),
+    outside("obeyed-settings", "", "sh -c 'mkdir -p .piton/commands; echo obeyed-settings > .piton/commands/x.md'").named("work/.piton/commands/x.md"),
     outside("obeyed-moved", "", "sh -c 'mv .git g && cp -a g .git && echo \"# obeyed-moved\" >> .git/config'").named(CONFIG),
     // Behind the others: git cannot read it any more.
     outside("obeyed-trailers", "", "git interpret-trailers --in-place --trailer obeyed-trailers=1 .git/config").named(CONFIG),

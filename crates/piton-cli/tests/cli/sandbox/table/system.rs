@@ -154,7 +154,10 @@ pub(super) const PROCESSES: &[Row] = &[
     says("turn of a group", "", "{A} s_priority_group {O} {T}"),
     says("turn of all of a user", "", "{A} s_priority_user {O} {T}"),
     says("turn at the disk", "", "{A} s_io {O} {T}"),
-    says("file that was left open", "", "echo file-that-was-left-open >&9").named("left"),
+    // Piton hands it on to nobody, so there is no way with which it would work.
+    says("file that was left open", "", "echo file-that-was-left-open >&9")
+        .named("left")
+        .of(Control::IfItCan),
     says("attach shared memory", "", "{A} m_attach {O} {T} {SHM}"),
     says("remove shared memory", "", "{A} m_remove {O} {T} {SHM2}"),
     says("put into a queue", "", "{A} m_queue {O} {T} {MSG}"),
@@ -168,7 +171,7 @@ pub(super) const OTHERS: &[Row] = &[
     says("tcp in the newer address", "", "{A} n_tcp_mapped {O} {T} {TCP}").of(Control::IfItCan),
     says("tcp with the first packet", "", "{A} n_tcp_fast {O} {T} {TCP}"),
     says("tcp on several paths", "", "{A} n_multipath {O} {T} {TCP}").of(Control::IfItCan),
-    says("udp", "", "{A} n_udp {O} {T} {UDP}"),
+    says("udp", "", "bash -c 'echo udp > /dev/udp/127.0.0.1/{UDP}'").named("letters"),
     says("listen", "", "{A} n_listen"),
     says("tcp of bash", "", "bash -c 'echo canary > /dev/tcp/127.0.0.1/{TCP}'"),
     says("ping", "", "{A} n_ping").of(Control::IfItCan),

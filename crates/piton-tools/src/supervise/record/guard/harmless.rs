@@ -24,6 +24,10 @@ pub(super) fn is_harmless(difference: &Difference) -> bool {
         return false;
     };
     let Content::Whole(bytes) = content else { return false };
+    let text = str::from_utf8(&bytes.0).unwrap_or_default();
+    if is_of_worktree(place, text) {
+        return true;
+    }
     let is_settings = place.ends_with(Path::new(".git/config"));
     is_settings && str::from_utf8(&bytes.0).is_ok_and(|text| text.lines().all(is_plain))
 }
@@ -58,4 +62,15 @@ mod tests {
             assert!(!harmless("/w/.git/config", &format!("{usual}{more}")), "{more}");
         }
     }
+}
+
+/// Whether a file is what `git worktree add` writes: that the repository is the one around it, or where the new
+/// worktree lies.
+fn is_of_worktree(place: &Path, text: &str) -> bool {
+    let is_own =
+        place.parent().and_then(Path::parent).is_some_and(|it| it.ends_with(".git/worktrees"));
+    let is_line = text.ends_with('\n') && text.lines().count() == 1;
+    let says_so = (place.ends_with("commondir") && text == "../..\n")
+        || (place.ends_with("gitdir") && is_line && text.ends_with("/.git\n"));
+    is_own && says_so
 }

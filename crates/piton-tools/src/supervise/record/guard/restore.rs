@@ -97,10 +97,20 @@ fn take_place(
 
 fn remove(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
     match unlinkat(parent, name, AtFlags::empty()) {
-        Err(Errno::ISDIR) => Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?),
+        Err(Errno::ISDIR) => match unlinkat(parent, name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY) => set_aside(parent, name),
+            done => Ok(done?),
+        },
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Gives a directory another name, under which nobody obeys it: what is in it may be too much to be kept elsewhere.
+fn set_aside(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
+    let number = std::process::id();
+    let aside = [b"not-obeyed-", name, format!("-{number}").as_bytes()].concat();
+    Ok(renameat(parent, name, parent, aside.as_slice())?)
 }
 
 /// Opens a directory, and makes what is missing of it below the root.

@@ -23,7 +23,7 @@ use crate::supervise::record::change::Raw;
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Most that is kept in all, in bytes.
 const SCENE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Most files and links.
+/// Most files and links at one place, and at all that stars stand for.
 const THINGS_MAX: usize = 1_000;
 /// How deep directories are looked into.
 const DEPTH_MAX: usize = 4;
@@ -77,9 +77,21 @@ pub(crate) struct Difference {
 impl Scene {
     /// What stands at these places, and below those that are directories.
     pub(crate) fn read(places: &[PathBuf]) -> Self {
-        let mut eye = Eye { things: BTreeMap::new(), room: SCENE_BYTES_MAX };
-        for place in places.iter().flat_map(|place| sandbox::expand(place)) {
-            eye.look(&place, if sandbox::is_way(&place) { 0 } else { DEPTH_MAX });
+        let mut eye = Eye { things: BTreeMap::new(), room: SCENE_BYTES_MAX, left: THINGS_MAX };
+        // Those with stars come last: many of them leave no room for others.
+        let (starred, exact): (Vec<_>, Vec<_>) =
+            places.iter().partition(|place| sandbox::has_star(place));
+        for place in exact {
+            eye.left = THINGS_MAX;
+            eye.look(place, if sandbox::is_way(place) { 0 } else { DEPTH_MAX });
+            if eye.left == 0 {
+                // There is more than is looked at, and that by itself is told.
+                eye.things.insert(Raw::of(place), Thing::Odd);
+            }
+        }
+        eye.left = THINGS_MAX;
+        for place in starred.into_iter().flat_map(|place| sandbox::expand(place)) {
+            eye.look(&place, DEPTH_MAX);
         }
         Self(eye.things)
     }
@@ -117,11 +129,13 @@ struct Eye {
     things: BTreeMap<Raw, Thing>,
     /// How many more bytes may be kept.
     room: u64,
+    /// How many more files and links are looked at.
+    left: usize,
 }
 
 impl Eye {
     fn look(&mut self, place: &Path, depth: usize) {
-        if THINGS_MAX <= self.things.len() {
+        if self.left == 0 {
             return;
         }
         match sandbox::open_place(place) {
@@ -132,6 +146,7 @@ impl Eye {
                     self.look_into(place, &handle, depth);
                 } else {
                     let thing = self.file(&handle, &metadata).unwrap_or(Thing::Odd);
+                    self.left -= 1;
                     self.things.insert(Raw::of(place), thing);
                 }
             }
@@ -146,7 +161,7 @@ impl Eye {
             return;
         }
         let entries = fs::read_dir(format!("/proc/self/fd/{}", handle.as_raw_fd()));
-        for entry in entries.into_iter().flatten().flatten().take(THINGS_MAX) {
+        for entry in entries.into_iter().flatten().flatten().take(2 * THINGS_MAX) {
             let place = place.join(entry.file_name());
             if place.extension() != Some(INERT.as_ref()) {
                 self.look(&place, depth - 1);
@@ -188,6 +203,7 @@ impl Eye {
                 Err(_) if way == place => Thing::Odd,
                 Err(_) => return,
             };
+            self.left -= 1;
             self.things.insert(Raw::of(way), thing);
             return;
         }
