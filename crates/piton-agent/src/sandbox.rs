@@ -57,7 +57,7 @@ pub(crate) struct WrittenSandbox {
     /// Variables that confined commands see although their names are those of secrets or services.
     #[schemars(extend("default" = []))]
     env: Vec<String>,
-    /// Most processes of confined commands at once, where a cgroup can be made; 0 is no limit.
+    /// Most processes of confined commands at once, where a cgroup or a namespace of users can be made; 0 is no limit.
     #[schemars(extend("default" = PROCESSES_DEFAULT))]
     processes: Option<u64>,
     /// Most memory, in megabytes: of confined commands together where a cgroup can be made, and of each of their processes; 0 is no limit.

@@ -234,7 +234,7 @@ fn trust(agent: &Agent, run: ServersRun, output: &mut Output) -> Result<Report, 
     for server in &servers {
         let opens = server.opens.join(" ");
         let (name, opens) = (visible_name(&server.name), visible(&opens));
-        output.talk(&format!("{name} runs {place}: {opens}"));
+        output.talk(&format!("{name}: {opens} ({place})"));
     }
     for server in servers {
         settings.approve_exactly(workspace, &server.exact)?;

@@ -532,7 +532,7 @@ impl Asked<'_> {
                 stage.output.talk(over.said(mail.has_content()));
             }
             HeldChoice::Fork => {
-                self.query.turn.id = Some(held::fork(self, (id, &ForkAt::End), stage).await?)
+                self.query.turn.id = Some(held::fork(self, (id, &ForkAt::End), stage).await?);
             }
             HeldChoice::New => (self.query.turn.id, self.query.new) = (None, true),
             HeldChoice::Wait => {}

@@ -134,8 +134,8 @@ fn a_server_of_a_repository_is_confined_unless_a_person_says_otherwise() {
         return;
     }
     for (trust, place, expected) in [
-        (&["mcp", "trust"][..], "runs in the sandbox: ", CONFINED),
-        (&["mcp", "trust", "--unconfined"], "runs outside the sandbox: ", FREE),
+        (&["mcp", "trust"][..], "(in the sandbox)", CONFINED),
+        (&["mcp", "trust", "--unconfined"], "(outside the sandbox)", FREE),
     ] {
         let site = Site::new();
         site.project();

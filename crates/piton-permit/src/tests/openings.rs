@@ -116,7 +116,7 @@ fn what_rules_or_settings_open_asks_nobody() {
         assert!(!wants_more(&permissions, WORKSPACE, shell(), &call("cargo build", &needs)));
     }
     let mut settings = with_rules(PermissionMode::Auto, Vec::new());
-    settings.opened = Box::new(hosts(&["*.crates.io:443"]));
+    *settings.opened = hosts(&["*.crates.io:443"]);
     assert_eq!(says(&settings, &call("cargo build", &needs)), RuleEffect::Allow);
     // Where there is no wall nothing has to be opened.
     let unwalled = shell().confining(false);

@@ -266,6 +266,8 @@ fn http_for_another_host_is_cut_off() {
     for bad in [
         "GET / HTTP/1.1\r\nHost: evil.io\r\n\r\n".to_owned(),
         "\r\nGET / HTTP/1.1\r\nHost: evil.io\r\n\r\n".to_owned(),
+        "GET /\u{e9} HTTP/1.1\r\nHost: evil.io\r\n\r\n".to_owned(),
+        "GET /\u{7f} HTTP/1.1\r\nHost: evil.io\r\n\r\n".to_owned(),
         "get / http/1.1\r\nHost: evil.io\r\n\r\n".to_owned(),
         "GET / HTTP/1.1\r\n\r\n".to_owned(),
         format!("GET http://evil.io/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"),

@@ -188,7 +188,7 @@ mod tests {
         fs::write(work.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         fs::write(own.join("commondir"), "../..\n").unwrap();
         fs::write(root.join("main/.git/config"), "").unwrap();
-        let found = found(&places(&[work.clone()], &[], None));
+        let found = found(&places(std::slice::from_ref(&work), &[], None));
         assert_eq!(
             found,
             [root.join("main/.git/config"), own.join("commondir"), work.join(".git")]

@@ -101,9 +101,26 @@ fn what_a_command_leaves_behind_changes_nothing_either() {
     if !can_hold() {
         return;
     }
-    let world = furnished();
-    let command = "(while test ! -e stop; do sleep 0.1; done; echo evil >> .git/config; touch done) \
+    let plainly = "(while test ! -e stop; do sleep 0.1; done; echo evil >> .git/config; touch done) \
                    > /dev/null 2>&1 & echo begun";
+    is_looked_after(plainly);
+    // One that takes off whatever it could be known by.
+    let body = "while test ! -e stop; do sleep 0.1; done; echo evil >> .git/config; touch done";
+    let away = format!(
+        "python3 -c 'import os, resource, sys
+if os.fork(): sys.exit()
+os.setsid()
+if os.fork(): os._exit(0)
+resource.setrlimit(10, (5, 5))
+null = os.open(\"/dev/null\", os.O_RDWR)
+for number in range(3): os.dup2(null, number)
+os.execve(\"/bin/sh\", [\"sh\", \"-c\", \"{body}\"], {{}})'; echo begun"
+    );
+    is_looked_after(&away);
+}
+
+fn is_looked_after(command: &str) {
+    let world = furnished();
     let end = run(&world, command, "auto", "no-namespaces");
     assert!(end["output"]["text"].as_str().unwrap().contains("begun"), "{end}");
     fs::write(world.work("stop"), "").unwrap();

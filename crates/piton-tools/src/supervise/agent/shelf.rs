@@ -188,9 +188,9 @@ fn may_go(directory: &Path) -> io::Result<bool> {
     let log = open_log(directory)?;
     let lock = record::peek(&log)?;
     let story = Story::read(&log)?;
-    // A holder of a record with an end has nothing more to write into it.
+    // A holder of a record with an end has nothing more to write into it, unless something was left behind.
     let is_over = story.ended.is_some() || story.never_ran.is_some();
-    if lock == Lock::Held && !is_over {
+    if lock == Lock::Held && (!is_over || story.left_running) {
         return Ok(false);
     }
     if rest(&story).is_some() {

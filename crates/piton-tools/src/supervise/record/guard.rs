@@ -441,7 +441,8 @@ fn goes_on(log: &File) -> bool {
         Verdict::Attach | Verdict::Adopt(_) => true,
         Verdict::Collect(_) => {
             let group = story.started.as_ref().and_then(Identity::pid);
-            story.left_running && group.is_some_and(|group| test_kill_process_group(group).is_ok())
+            let is_there = || group.is_some_and(|group| test_kill_process_group(group).is_ok());
+            story.left_running && (lock == Lock::Held || is_there())
         }
         Verdict::NeverRan(_) => false,
         Verdict::Rebooted | Verdict::StatusLost => {

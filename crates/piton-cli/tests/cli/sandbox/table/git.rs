@@ -132,8 +132,14 @@ pub(super) const OBEYED: &[Row] = &[
     outside("obeyed-instructions", "", "sh -c 'echo obeyed-instructions >> AGENTS.md'").named("work/AGENTS.md"),
     outside("obeyed-settings", "", "sh -c 'mkdir -p .piton/commands; echo obeyed-settings > .piton/commands/x.md'").named("work/.piton/commands/x.md"),
     outside("obeyed-moved", "", "sh -c 'mv .git g && cp -a g .git && echo \"# obeyed-moved\" >> .git/config'").named(CONFIG),
+    outside("obeyed-claude", "", "sh -c 'echo obeyed-claude >> CLAUDE.md'").named("work/CLAUDE.md"),
+    outside("obeyed-submodule", "", "sh -c 'mkdir -p .git/modules/x/y/z; echo obeyed-submodule > .git/modules/x/y/z/config'").named("work/.git/modules/x/y/z/config"),
+    outside("obeyed-skills", "", "sh -c 'mkdir -p .agents/skills/x; echo obeyed-skills > .agents/skills/x/SKILL.md'").named("work/.agents/skills/x/SKILL.md"),
     // Behind the others: git cannot read it any more.
     outside("obeyed-trailers", "", "git interpret-trailers --in-place --trailer obeyed-trailers=1 .git/config").named(CONFIG),
+    // Nor can it find this one.
+    outside("obeyed-common", "", "sh -c 'echo obeyed-common > .git/commondir'").named("work/.git/commondir"),
+    outside("obeyed-flood", "", "sh -c 'for i in $(seq 1100); do mkdir -p .git/modules/a$i; echo > .git/modules/a$i/config; done; echo obeyed-flood > QWEN.md'").named("work/QWEN.md"),
 ];
 
 const CONFIG: &str = "work/.git/config";

@@ -40,6 +40,17 @@ fn is_plain(line: &str) -> bool {
     line.is_empty() || line == "[core]" || is_setting
 }
 
+/// Whether a file is what `git worktree add` writes: that the repository is the one around it, or where the new
+/// worktree lies.
+fn is_of_worktree(place: &Path, text: &str) -> bool {
+    let is_own =
+        place.parent().and_then(Path::parent).is_some_and(|it| it.ends_with(".git/worktrees"));
+    let is_line = text.ends_with('\n') && text.lines().count() == 1;
+    let says_so = (place.ends_with("commondir") && text == "../..\n")
+        || (place.ends_with("gitdir") && is_line && text.ends_with("/.git\n"));
+    is_own && says_so
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,15 +73,15 @@ mod tests {
             assert!(!harmless("/w/.git/config", &format!("{usual}{more}")), "{more}");
         }
     }
-}
 
-/// Whether a file is what `git worktree add` writes: that the repository is the one around it, or where the new
-/// worktree lies.
-fn is_of_worktree(place: &Path, text: &str) -> bool {
-    let is_own =
-        place.parent().and_then(Path::parent).is_some_and(|it| it.ends_with(".git/worktrees"));
-    let is_line = text.ends_with('\n') && text.lines().count() == 1;
-    let says_so = (place.ends_with("commondir") && text == "../..\n")
-        || (place.ends_with("gitdir") && is_line && text.ends_with("/.git\n"));
-    is_own && says_so
+    #[test]
+    fn what_git_writes_for_a_new_worktree_is_harmless() {
+        let says = |name: &str, text: &str| {
+            is_of_worktree(&Path::new("/w/.git/worktrees/x").join(name), text)
+        };
+        assert!(says("commondir", "../..\n") && says("gitdir", "/w/other/.git\n"));
+        assert!(!says("commondir", "../../evil\n") && !says("config.worktree", "../..\n"));
+        assert!(!says("gitdir", "/w/other/.git\n/x/.git\n"));
+        assert!(!is_of_worktree(Path::new("/w/.git/commondir"), "../..\n"));
+    }
 }

@@ -146,7 +146,7 @@ mod tests {
         let place = root.join("a/b/config");
         fs::create_dir_all(root.join("a/b")).unwrap();
         fs::write(&place, "before").unwrap();
-        let before = Scene::read(&[place.clone()]);
+        let before = Scene::read(std::slice::from_ref(&place));
         let thing = before.at(&place).cloned().unwrap();
         let come: [fn(&Path, &Path); 5] = [
             |place, _| fs::write(place, "after").unwrap(),
@@ -165,7 +165,7 @@ mod tests {
         for (number, come) in come.into_iter().enumerate() {
             come(&place, &root);
             put(&place, &root, Some(&thing)).unwrap();
-            assert_eq!(Scene::read(&[place.clone()]), before, "{number}");
+            assert_eq!(Scene::read(std::slice::from_ref(&place)), before, "{number}");
         }
         assert_eq!(fs::read_to_string(root.join("other")).unwrap(), "other");
         fs::hard_link(&place, root.join("second")).unwrap();
