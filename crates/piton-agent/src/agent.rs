@@ -1,17 +1,17 @@
 //! The agent: what the settings and the environment say, read once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use piton::Delegation;
-use piton_core::event::{ModelRef, PermissionMode, PermissionRule};
+use piton_core::event::{Grants, ModelRef, PermissionMode, PermissionRule};
 use piton_mcp::WrittenServer;
 use piton_tools::CommandDefinition;
-use piton_tools::sandbox::Rules;
+use piton_tools::sandbox::{Confinement, Rules, WrittenPlace};
 
 use crate::ceilings::{Ceilings, Dollars, WrittenContext};
 use crate::command_tools;
@@ -25,7 +25,7 @@ use crate::providers::{
     self, KeyFrom, Provider, ProviderError, RequestDefaults, Waits, WrittenEffort,
 };
 use crate::rules::{self, WrittenRule};
-use crate::sandbox::{self, Sandbox, SandboxGap, WrittenPlace};
+use crate::sandbox::{self, Sandbox, SandboxGap, WrittenSandbox};
 use crate::settings::Settings;
 use crate::settings_file::{FileError, SettingsFile, WrittenServe};
 use crate::skills::{SkillNote, Skills};
@@ -38,6 +38,9 @@ const WATCHED_OUTAGE_SECONDS: u64 = 600;
 
 /// Shortest time between two signs of life on a stream.
 const SERVE_BEAT_MIN: Duration = Duration::from_millis(100);
+
+/// Most workspaces whose skills are kept in mind.
+const SKILLS_OF_WORKSPACES_MAX: usize = 64;
 
 /// Why settings cannot be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -86,10 +89,12 @@ pub struct Agent {
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     pub(crate) delegation: Delegation,
     sandbox: Sandbox,
-    pub(crate) tools: Vec<CommandDefinition>,
+    written_sandbox: WrittenSandbox,
+    /// Each with what it opens in its sandbox.
+    pub(crate) tools: Vec<(CommandDefinition, Confinement)>,
     pub(crate) unattended: WrittenUnattended,
-    // A lock, because turns begin in any task.
-    skills: Mutex<Arc<Skills>>,
+    // A lock, because turns begin in any task. By workspace: one may be trusted, and another one not.
+    skills: Mutex<BTreeMap<PathBuf, Arc<Skills>>>,
     asks_in_batches: bool,
     /// Hosts that `web_fetch` may reach although they are private.
     pub(crate) web: Arc<PrivateHosts>,
@@ -134,6 +139,8 @@ impl Agent {
         let notify_seconds = variable(environment, "PITON_NOTIFY_SECONDS")?.or(file.notify_seconds);
         let sandbox = Sandbox::new(&file.sandbox, environment)
             .map_err(|detail| unclear(detail, "piton help sandbox"))?;
+        check_openings(&tools, &file.sandbox, environment)
+            .map_err(|detail| unclear(detail, "piton help sandbox"))?;
         let web = PrivateHosts::read(&file.web.private_hosts)
             .map_err(|detail| unclear(detail, "piton help tools"))?;
         Ok(Self {
@@ -165,6 +172,7 @@ impl Agent {
             mcp: file.mcp,
             delegation: file.workers.into(),
             sandbox,
+            written_sandbox: file.sandbox,
             tools,
             hooks,
             notify: variable(environment, "PITON_NOTIFY")?.or(file.notify).unwrap_or_default(),
@@ -234,7 +242,8 @@ impl Agent {
     pub fn serve_files(&self) -> Result<[Option<PathBuf>; 2], String> {
         let environment = &self.settings.environment;
         let place = |written: &Option<WrittenPlace>| {
-            written.as_ref().map(|place| place.resolve(environment)).transpose()
+            let own = environment.user_directory();
+            written.as_ref().map(|place| place.resolve(own)).transpose()
         };
         Ok([place(&self.serve.cert)?, place(&self.serve.key)?])
     }
@@ -255,27 +264,37 @@ impl Agent {
         Instructions::find(Places { own: self.settings.config(), home, workspace, directory })
     }
 
-    /// The user's skills, as they were when the last turn began.
-    pub(crate) fn skills(&self) -> Arc<Skills> {
-        self.skills.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The skills of a workspace, as they were when the last turn began there.
+    pub(crate) fn skills(&self, workspace: &Path) -> Arc<Skills> {
+        let kept = self.lock_skills().get(workspace).cloned();
+        kept.unwrap_or_else(|| self.find_skills(workspace))
     }
 
-    /// The user's skills for a turn that goes on: looked for once.
-    pub(crate) fn kept_skills(&self) -> Arc<Skills> {
-        let kept = self.skills();
-        if kept.all.is_empty() { self.find_skills() } else { kept }
+    /// The skills for a turn that goes on: looked for once.
+    pub(crate) fn kept_skills(&self, workspace: &Path) -> Arc<Skills> {
+        let kept = self.skills(workspace);
+        if kept.all.is_empty() { self.find_skills(workspace) } else { kept }
     }
 
     /// Folders of skills that do not count, and why.
-    pub fn skill_notes(&self) -> Vec<SkillNote> {
-        self.find_skills().notes.clone()
+    pub fn skill_notes(&self, workspace: &Path) -> Vec<SkillNote> {
+        self.find_skills(workspace).notes.clone()
     }
 
     /// Looks for skills anew.
-    pub(crate) fn find_skills(&self) -> Arc<Skills> {
-        let found = Arc::new(Skills::find(&self.settings));
-        *self.skills.lock().unwrap_or_else(PoisonError::into_inner) = found.clone();
+    pub(crate) fn find_skills(&self, workspace: &Path) -> Arc<Skills> {
+        let found = Arc::new(Skills::find(&self.settings, workspace));
+        let mut kept = self.lock_skills();
+        if SKILLS_OF_WORKSPACES_MAX <= kept.len() {
+            // They are found again when they are needed.
+            kept.clear();
+        }
+        kept.insert(workspace.to_owned(), found.clone());
         found
+    }
+
+    fn lock_skills(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<Skills>>> {
+        self.skills.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What requests to a model are made with, unless the conversation says otherwise.
@@ -290,7 +309,9 @@ impl Agent {
             KeyFrom::Variables(names) => names.as_slice(),
             KeyFrom::Nowhere | KeyFrom::Command(_) => &[],
         });
-        keys.map(OsString::from).collect()
+        // A provider that gets its key elsewhere leaves what the usual variable holds a key.
+        let usual = providers::usual_key_variables().map(OsString::from);
+        keys.map(OsString::from).chain(usual).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The standing rules of the settings that count in a workspace.
@@ -308,6 +329,32 @@ impl Agent {
         self.sandbox.rules(overrides.sandbox, overrides.no_network, self.settings.own_places())
     }
 
+    /// The sandbox of one program, if it is to have one; or what makes no sense of it.
+    pub(crate) fn rules_of(
+        &self,
+        confinement: &Confinement,
+        overrides: &Overrides,
+    ) -> Result<Option<Rules>, String> {
+        let more = match confinement {
+            Confinement::No => return Ok(None),
+            Confinement::Yes => return Ok(Some(self.sandbox_rules(overrides))),
+            Confinement::With(more) => more,
+        };
+        let opened = self.written_sandbox.opening(more);
+        let sandbox = Sandbox::new(&opened, &self.settings.environment)?;
+        let own = self.settings.own_places();
+        Ok(Some(sandbox.rules(overrides.sandbox, overrides.no_network, own)))
+    }
+
+    /// What the settings and the process open in the sandbox of every command.
+    pub(crate) fn opened(&self, overrides: &Overrides) -> Grants {
+        let mut opened = self.sandbox.opened(overrides.sandbox);
+        if overrides.no_network {
+            opened.network.clear();
+        }
+        opened
+    }
+
     /// What this kernel cannot hold of the sandbox that a conversation is promised. The conversation
     /// is `unasked` if a policy allows its calls in place of a person.
     pub fn sandbox_gaps(
@@ -319,6 +366,21 @@ impl Agent {
         let rules = self.sandbox_rules(overrides);
         sandbox::gaps(&rules, mode, unasked, &self.settings.environment)
     }
+}
+
+/// Whether what tools open in their sandbox makes sense.
+fn check_openings(
+    tools: &[(CommandDefinition, Confinement)],
+    sandbox: &WrittenSandbox,
+    environment: &Environment,
+) -> Result<(), String> {
+    for (tool, confinement) in tools {
+        if let Confinement::With(more) = confinement {
+            Sandbox::new(&sandbox.opening(more), environment)
+                .map_err(|detail| format!("tools.{}.sandbox: {detail}", tool.name))?;
+        }
+    }
+    Ok(())
 }
 
 /// What the environment says about waiting for providers.
@@ -402,7 +464,8 @@ mod tests {
 
     #[test]
     fn no_command_sees_a_variable_that_holds_a_key() {
-        let text = "[providers.work]\ndialect = \"gemini\"\nbase_url = \"https://h\"\nkey_env = \"WORK_KEY\"\n";
+        let text = "[providers.work]\ndialect = \"gemini\"\nbase_url = \"https://h\"\nkey_env = \"WORK_KEY\"\n\
+                    [providers.anthropic]\nkey_command = [\"pass\"]\n";
         let hidden = Agent::of(text, &[]).key_variables();
         for name in ["WORK_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"] {
             assert!(hidden.contains(&OsString::from(name)), "{name}");

@@ -63,10 +63,11 @@ impl Ceilings {
 }
 
 impl Dollars {
-    /// The amount in millionths.
+    /// The amount in millionths. What is more than nothing never becomes 0, which is no limit.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in bounds")]
     pub fn microdollars(self) -> u64 {
-        (self.0 * MICRODOLLARS).round() as u64
+        let millionths = (self.0 * MICRODOLLARS).round() as u64;
+        if 0.0 < self.0 { millionths.max(1) } else { millionths }
     }
 }
 
@@ -110,6 +111,8 @@ mod tests {
     fn an_amount_is_a_number_within_reason() {
         assert!("-1".parse::<Dollars>().is_err() && "much".parse::<Dollars>().is_err());
         assert!("NaN".parse::<Dollars>().is_err());
+        let microdollars = |typed: &str| typed.parse::<Dollars>().ok().map(Dollars::microdollars);
+        assert_eq!((microdollars("0.0000001"), microdollars("0")), (Some(1), Some(0)));
         assert_eq!("0.25".parse::<Dollars>().ok().map(Dollars::microdollars), Some(250_000));
     }
 }

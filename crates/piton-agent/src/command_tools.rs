@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::event::EffectClass;
+use piton_tools::sandbox::Confinement;
 use piton_tools::{COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, Program, Toolbox};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -33,9 +34,10 @@ pub(crate) struct WrittenTool {
     /// Longest time that it may take, in seconds.
     #[serde(default = "timeout_s")]
     timeout_s: u64,
-    /// Whether it is confined as other commands are.
+    /// Whether it is confined as other commands are; a table also says what is open to it: `write`, `read`, `network`, `unix_sockets`, `env`.
     #[serde(default = "sandbox")]
-    sandbox: bool,
+    #[schemars(extend("default" = true))]
+    sandbox: Confinement,
 }
 
 /// A list is a program with its arguments; a text is a line for `sh`.
@@ -82,14 +84,14 @@ fn timeout_s() -> u64 {
     COMMAND_TIMEOUT_S_DEFAULT
 }
 
-fn sandbox() -> bool {
-    true
+fn sandbox() -> Confinement {
+    Confinement::Yes
 }
 
-/// The tools that are meant; the first one that makes no sense is told.
+/// The tools that are meant, each with what its sandbox is; the first one that makes no sense is told.
 pub(crate) fn definitions(
     written: BTreeMap<String, WrittenTool>,
-) -> Result<Vec<CommandDefinition>, String> {
+) -> Result<Vec<(CommandDefinition, Confinement)>, String> {
     let toolbox = Toolbox::standard();
     let read = |(name, tool): (String, WrittenTool)| {
         if toolbox.get(&name).is_some() || TAKEN.contains(&name.as_str()) {
@@ -110,11 +112,12 @@ pub(crate) fn definitions(
             program,
             effect,
             timeout_s,
-            sandboxed: sandbox,
+            sandboxed: sandbox != Confinement::No,
+            rules: None,
         };
         match tool.fault() {
             Some(fault) => Err(format!("tools.{}: {fault}", tool.name)),
-            None => Ok(tool),
+            None => Ok((tool, sandbox)),
         }
     };
     written.into_iter().map(read).collect()
@@ -127,7 +130,8 @@ mod tests {
     fn read(text: &str) -> Result<Vec<CommandDefinition>, String> {
         let tables: Result<BTreeMap<String, _>, _> = toml::from_str(text);
         let mut tables = tables.map_err(|error| error.to_string())?;
-        definitions(tables.remove("tools").unwrap_or_default())
+        let tools = definitions(tables.remove("tools").unwrap_or_default())?;
+        Ok(tools.into_iter().map(|(tool, _)| tool).collect())
     }
 
     #[test]

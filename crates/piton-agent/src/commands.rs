@@ -16,7 +16,7 @@ pub enum Commands {
     /// They outlive this process.
     Supervised(Arc<Supervisor>),
     /// They end with it, do not see these variables, and are confined by these rules.
-    Plain(Vec<OsString>, Rules),
+    Plain(Vec<OsString>, Box<Rules>),
     /// There are none to run: nobody drives a turn here.
     Unused,
 }
@@ -32,6 +32,6 @@ impl Agent {
 
     /// Commands that end with this process.
     pub fn plain_commands(&self, overrides: &Overrides) -> Commands {
-        Commands::Plain(self.key_variables(), self.sandbox_rules(overrides))
+        Commands::Plain(self.key_variables(), Box::new(self.sandbox_rules(overrides)))
     }
 }

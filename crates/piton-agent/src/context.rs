@@ -38,7 +38,7 @@ pub(crate) async fn context(
     let mut items = facts(agent, &request).await;
     let files = instructions.files.iter().map(|file| of_file(file, &request));
     items.extend(files);
-    items.extend(of_skills(&agent.skills(), &request));
+    items.extend(of_skills(&agent.skills(request.workspace), &request));
     items.retain(|item| request.told.get(item.name.as_str()) != Some(&&item.digest));
     items.extend(gone(request.told));
     items

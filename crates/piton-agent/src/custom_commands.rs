@@ -1,20 +1,24 @@
 //! Commands of the user: Markdown files with placeholders, typed as `/name words`.
 //!
-//! Only the user's own folders are read. What a command says is sent as what the user said. Where its text
-//! names a command for the shell, the output of that stands in its place; a face runs it.
+//! The user's own folders are read, and those of a workspace that is trusted. What a command says is sent as
+//! what the user said. Where its text names a command for the shell, the output of that stands in its place; a
+//! face runs it. A file of a workspace that does so counts only as it was approved, to the byte.
 
 mod pieces;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+
+use piton_tools::open_regular;
 
 pub use self::pieces::Piece;
 use self::pieces::pieces;
 use crate::front_matter::FrontMatter;
 use crate::near::near;
 use crate::settings::Settings;
+use crate::trust::{Exact, Reading, Trust, is_inside, real, relative};
 
 /// Most bytes of a command.
 const BYTES_MAX: u64 = 64 * 1024;
@@ -22,6 +26,8 @@ const BYTES_MAX: u64 = 64 * 1024;
 const DEPTH_MAX: usize = 3;
 /// Most commands that count.
 const COMMANDS_MAX: usize = 500;
+/// Most entries of folders that are looked at in one place.
+const LOOKED_AT_MAX: usize = 10_000;
 /// Most commands for the shell in one text.
 const SHELL_COMMANDS_MAX: usize = 16;
 /// Folders of a repository in which other agents look for commands.
@@ -37,6 +43,8 @@ pub struct CustomCommand {
     pub name: String,
     /// Its file.
     pub path: PathBuf,
+    /// The workspace that brings it; none if it is the user's own.
+    pub of: Option<PathBuf>,
 }
 
 /// What a command says with the words behind it.
@@ -44,6 +52,9 @@ pub struct CustomCommand {
 pub struct Expanded {
     /// The name of the command.
     pub name: String,
+    /// The workspace that brings it; none if it is the user's own. Only files of that workspace go along
+    /// because its text names them.
+    pub of: Option<PathBuf>,
     /// The words behind the name.
     pub words: String,
     /// What is sent, piece by piece: what was typed, then what the command says.
@@ -63,8 +74,24 @@ pub enum CustomFault {
         /// The names that are near.
         near: Vec<String>,
     },
-    /// The repository has one of this name, and what a repository brings is not used.
-    #[error("/{name} is there, in {}, but what a repository brings is not used", path.display())]
+    /// The workspace has one of this name, and nobody has trusted it.
+    #[error("/{name} is there, in {}, but this workspace is not trusted", path.display())]
+    Untrusted {
+        /// The name.
+        name: String,
+        /// Its file, or the folder of a skill.
+        path: PathBuf,
+    },
+    /// The workspace is trusted, but what the command starts is not approved as it is now.
+    #[error("/{name} starts programs, and is not approved as it is now: {}", files.join(", "))]
+    Held {
+        /// The name.
+        name: String,
+        /// The files that are not approved.
+        files: Vec<String>,
+    },
+    /// A directory below the root of the workspace has one of this name, and only the root counts.
+    #[error("/{name} is there, in {}, but only the root of the workspace is looked through", path.display())]
     OfRepository {
         /// The name.
         name: String,
@@ -89,7 +116,8 @@ fn suggest(near: &[String]) -> String {
     near.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().join(" or ")
 }
 
-/// The user's commands by name. Of two with one name, the first found counts.
+/// The user's commands by name, then those of a workspace that is trusted. Of two with one name, the first
+/// found counts.
 pub fn all(settings: &Settings) -> BTreeMap<String, CustomCommand> {
     let home = settings.environment.user_directory();
     let below = |path: &str| home.map(|home| home.join(path));
@@ -101,28 +129,62 @@ pub fn all(settings: &Settings) -> BTreeMap<String, CustomCommand> {
     ];
     let mut found = BTreeMap::new();
     for place in places.into_iter().flatten() {
-        look(&place, "", DEPTH_MAX, &mut found);
+        look(&place, None, &mut found);
+    }
+    if let Ok(root) = settings.workspace()
+        && settings.trust_in(root).is_ok_and(|trust| trust.is_given())
+    {
+        found_in(root, home, &mut found);
     }
     found
 }
 
-fn look(place: &Path, prefix: &str, depth: usize, found: &mut BTreeMap<String, CustomCommand>) {
-    let entries = fs::read_dir(place).into_iter().flatten().flatten();
-    for path in entries.map(|entry| entry.path()) {
-        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
-        let name = format!("{prefix}{stem}");
-        if path.is_dir() && 1 < depth {
-            look(&path, &format!("{name}:"), depth - 1, found);
-        } else if path.extension().is_some_and(|end| end == "md") && found.len() < COMMANDS_MAX {
-            found.entry(name.clone()).or_insert(CustomCommand { name, path });
+/// The commands that a workspace brings, whether they count or not.
+pub(crate) fn of_workspace(settings: &Settings, root: &Path) -> BTreeMap<String, CustomCommand> {
+    let mut found = BTreeMap::new();
+    found_in(root, settings.environment.user_directory(), &mut found);
+    found
+}
+
+fn found_in(root: &Path, home: Option<&Path>, found: &mut BTreeMap<String, CustomCommand>) {
+    // What lies in the home directory is the user's own.
+    if home.is_some_and(|home| real(home) == real(root)) {
+        return;
+    }
+    for folder in REPOSITORY_COMMANDS {
+        look(&root.join(folder), Some(root), found);
+    }
+}
+
+/// Looks through a folder. Links of a workspace that lead out of it are no commands.
+fn look(place: &Path, of: Option<&Path>, found: &mut BTreeMap<String, CustomCommand>) {
+    let mut folders = vec![(place.to_owned(), String::new(), DEPTH_MAX)];
+    let mut left = LOOKED_AT_MAX;
+    while let Some((folder, prefix, depth)) = folders.pop() {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten().take(left);
+        for path in entries.map(|entry| entry.path()) {
+            left = left.saturating_sub(1);
+            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+            if of.is_some_and(|root| !is_inside(&path, root)) {
+                continue;
+            }
+            let name = format!("{prefix}{stem}");
+            if path.is_dir() && 1 < depth {
+                folders.push((path, format!("{name}:"), depth - 1));
+            } else if path.extension().is_some_and(|end| end == "md") && found.len() < COMMANDS_MAX
+            {
+                let of = of.map(ToOwned::to_owned);
+                found.entry(name.clone()).or_insert(CustomCommand { name, path, of });
+            }
         }
     }
 }
 
-/// The command or skill of this name that the repository brings and the user does not have.
+/// The command or skill of this name that the repository brings and that does not count.
 pub fn of_repository(settings: &Settings, name: &str) -> Option<CustomFault> {
     let own = settings.config()?;
     let (here, root) = (settings.directory().ok()?, settings.workspace().ok()?);
+    let is_trusted = settings.trust_in(root).is_ok_and(|trust| trust.is_given());
     let below = name.replace(':', "/");
     let home = settings.environment.user_directory();
     let places = here.ancestors().take_while(|place| place.starts_with(root));
@@ -130,15 +192,19 @@ pub fn of_repository(settings: &Settings, name: &str) -> Option<CustomFault> {
     for place in places.filter(|place| Some(*place) != home) {
         let command = format!("{below}.md");
         let found = REPOSITORY_COMMANDS.iter().map(|folder| place.join(folder).join(&command));
-        if let Some(path) = found.into_iter().find(|path| path.is_file()) {
-            let (name, own) = (name.to_owned(), own.join("commands").join(command));
-            return Some(CustomFault::OfRepository { name, path, own });
-        }
-        let found = REPOSITORY_SKILLS.iter().map(|folder| place.join(folder).join(&below));
-        if let Some(path) = found.into_iter().find(|path| path.join("SKILL.md").is_file()) {
-            let (name, own) = (name.to_owned(), own.join("skills").join(below));
-            return Some(CustomFault::OfRepository { name, path, own });
-        }
+        let found = found.into_iter().find(|path| path.is_file());
+        let found = found.map(|path| (path, own.join("commands").join(command)));
+        let skills = REPOSITORY_SKILLS.iter().map(|folder| place.join(folder).join(&below));
+        let skill = || skills.into_iter().find(|path| path.join("SKILL.md").is_file());
+        let skill = || skill().map(|path| (path, own.join("skills").join(&below)));
+        let Some((path, own)) = found.or_else(skill) else { continue };
+        let name = name.to_owned();
+        return match (place == root, is_trusted) {
+            (false, _) => Some(CustomFault::OfRepository { name, path, own }),
+            (true, false) => Some(CustomFault::Untrusted { name, path }),
+            // It is among the commands, or a skill, which the model loads.
+            (true, true) => None,
+        };
     }
     None
 }
@@ -161,33 +227,107 @@ pub fn expand(settings: &Settings, typed: &str) -> Result<Option<Expanded>, Cust
         return if near.is_empty() { Ok(None) } else { Err(CustomFault::Unknown { name, near }) };
     };
     let (name, words) = (name.to_owned(), words.trim().to_owned());
-    let (says, model) = command.with(&words)?;
+    let Text { bytes, body, model } = command.text()?;
+    let says = pieces(&body, &words);
+    let exact = command.exact(&bytes, &says, settings, &mut Reading::new());
+    if !exact.is_empty() {
+        let trust = command.of.as_deref().and_then(|root| settings.trust_in(root).ok());
+        let is_held =
+            |exact: &&Exact| !trust.as_ref().is_some_and(|trust: &Trust| trust.holds(exact));
+        let files: Vec<_> = exact.iter().filter(is_held).map(|it| it.path.clone()).collect();
+        if !files.is_empty() {
+            return Err(CustomFault::Held { name, files });
+        }
+    }
     let typed = Piece::Text(format!("{}\n\n", typed.trim_end()));
     let pieces = [typed].into_iter().chain(says).collect();
-    Ok(Some(Expanded { name, words, pieces, model }))
+    let of = command.of.clone();
+    Ok(Some(Expanded { name, of, words, pieces, model }))
+}
+
+/// What the file of a command says.
+#[derive(Debug)]
+struct Text {
+    bytes: Vec<u8>,
+    body: String,
+    /// The model that it names.
+    model: Option<String>,
 }
 
 impl CustomCommand {
-    /// What it says with these words, and the model that it names.
-    fn with(&self, words: &str) -> Result<(Vec<Piece>, Option<String>), CustomFault> {
-        let Self { name, path } = self;
+    /// What the command starts, as a person should see it, and the files that they approve with that. None,
+    /// if it starts nothing.
+    pub(crate) fn starts(
+        &self,
+        settings: &Settings,
+        reading: &mut Reading,
+    ) -> Option<(Vec<String>, Vec<Exact>)> {
+        let Text { bytes, body, .. } = self.text().ok()?;
+        let says = pieces(&body, "");
+        let exact = self.exact(&bytes, &says, settings, reading);
+        let lines = says.into_iter().filter_map(|piece| match piece {
+            Piece::Shell(line) => Some(line),
+            Piece::Text(_) => None,
+        });
+        (!exact.is_empty()).then(|| (lines.collect(), exact))
+    }
+
+    /// The files whose bytes are approved before a command of a workspace starts something: its own, and those
+    /// that its lines name. None for a command that starts nothing, or that is the user's own.
+    fn exact(
+        &self,
+        bytes: &[u8],
+        says: &[Piece],
+        settings: &Settings,
+        reading: &mut Reading,
+    ) -> Vec<Exact> {
+        let lines = says.iter().filter_map(|piece| match piece {
+            Piece::Shell(line) => Some(line),
+            Piece::Text(_) => None,
+        });
+        let lines: Vec<&String> = lines.collect();
+        let (Some(root), false) = (&self.of, lines.is_empty()) else { return Vec::new() };
+        let path = relative(&self.path, root);
+        let path = path.unwrap_or_else(|| self.path.to_string_lossy().into_owned());
+        let own = Exact::of_bytes(&path, bytes);
+        let words = lines.into_iter().flat_map(|line| line.split(ends_word));
+        let from = settings.directory().unwrap_or(root);
+        [own].into_iter().chain(reading.named(words, from, root)).collect()
+    }
+
+    /// Reads its file.
+    fn text(&self) -> Result<Text, CustomFault> {
+        let Self { name, path, of } = self;
         let unusable =
             |why: String| CustomFault::Unusable { name: name.clone(), path: path.clone(), why };
-        let mut text = String::new();
-        let file = File::open(path).map_err(|error| unusable(error.to_string()))?;
-        let bytes = file.take(BYTES_MAX + 1).read_to_string(&mut text);
-        let bytes = bytes.map_err(|error| unusable(error.to_string()))?;
-        if BYTES_MAX < bytes as u64 {
+        let failed = |error: io::Error| unusable(error.to_string());
+        // A link may have been put there since it was found.
+        if of.as_ref().is_some_and(|root| !is_inside(path, root)) {
+            return Err(unusable("it leads out of the workspace".into()));
+        }
+        let mut bytes = Vec::new();
+        let file = open_regular(path).map_err(failed)?;
+        file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if BYTES_MAX < bytes.len() as u64 {
             return Err(unusable(format!("it has more than {BYTES_MAX} bytes")));
         }
-        let read = FrontMatter::read(&text).map_err(unusable)?;
-        let says = pieces(read.body.trim(), words);
-        let commands = says.iter().filter(|piece| matches!(piece, Piece::Shell(_))).count();
-        if SHELL_COMMANDS_MAX < commands {
+        let (body, model) = {
+            let text = str::from_utf8(&bytes).map_err(|error| unusable(error.to_string()))?;
+            let read = FrontMatter::read(text).map_err(unusable)?;
+            (read.body.trim().to_owned(), read.text("model").map(Into::into))
+        };
+        let commands = pieces(&body, "").into_iter().filter(|it| matches!(it, Piece::Shell(_)));
+        if SHELL_COMMANDS_MAX < commands.count() {
             return Err(unusable(format!("it runs more than {SHELL_COMMANDS_MAX} commands")));
         }
-        Ok((says, read.text("model").map(ToOwned::to_owned)))
+        Ok(Text { bytes, body, model })
     }
+}
+
+/// What stands between the words of a line for the shell.
+fn ends_word(letter: char) -> bool {
+    letter.is_whitespace()
+        || matches!(letter, ';' | '|' | '&' | '(' | ')' | '<' | '>' | '"' | '\'' | '`')
 }
 
 #[cfg(test)]
@@ -242,12 +382,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_repository_brings_is_named_and_not_used() {
+    fn what_lies_below_the_root_of_a_workspace_is_named_and_not_used() {
         let root = tempfile::tempdir().unwrap();
         let here = root.path().join("repo/sub");
         fs::create_dir_all(root.path().join("repo/.git")).unwrap();
         fs::create_dir_all(&here).unwrap();
-        write(&root, "repo/.claude/commands/git/ship.md", "Ship.");
+        write(&root, "repo/sub/.claude/commands/git/ship.md", "Ship.");
         write(&root, "repo/sub/.claude/skills/fly/SKILL.md", "Fly.");
         let home = root.path().join("home");
         let variables = [("HOME".into(), home.clone().into())];
@@ -262,6 +402,73 @@ mod tests {
         }
         write(&root, "home/.claude/commands/fly.md", "My own.");
         assert!(expand(&settings, "/fly").unwrap().is_some());
+    }
+
+    fn repository() -> (tempfile::TempDir, Settings) {
+        let root = tempfile::tempdir().unwrap();
+        let repo = root.path().canonicalize().unwrap().join("repo");
+        fs::create_dir_all(repo.join(".git")).unwrap();
+        let home = root.path().join("home");
+        let variables = [("HOME".into(), home.into())];
+        let settings = Settings::resolve(Environment::new(repo, variables)).unwrap();
+        (root, settings)
+    }
+
+    fn trust(settings: &Settings, exact: &[Exact]) {
+        let given = crate::trust::Given { by: "ada".into(), at_ms: 1 };
+        settings.give_trust(settings.workspace().unwrap(), given, exact).unwrap();
+    }
+
+    #[test]
+    fn commands_of_a_workspace_count_once_it_is_trusted_behind_the_users_own() {
+        let (root, settings) = repository();
+        write(&root, "repo/.claude/commands/git/ship.md", "Ship.");
+        write(&root, "repo/.piton/commands/own.md", "Theirs.");
+        write(&root, "home/.claude/commands/own.md", "Mine.");
+        let fault = expand(&settings, "/git:ship").unwrap_err();
+        assert!(matches!(fault, CustomFault::Untrusted { .. }), "{fault}");
+        assert_eq!(all(&settings).len(), 1);
+        trust(&settings, &[]);
+        assert_eq!(said(expand(&settings, "/git:ship").unwrap().unwrap()), "/git:ship\n\nShip.");
+        assert!(said(expand(&settings, "/own").unwrap().unwrap()).ends_with("Mine."));
+    }
+
+    #[test]
+    fn a_command_of_a_workspace_that_starts_programs_counts_as_it_was_approved() {
+        let (root, settings) = repository();
+        write(&root, "repo/.claude/commands/run.md", "See !`./run.sh | cat`.");
+        write(&root, "repo/run.sh", "one");
+        trust(&settings, &[]);
+        let held = |expected: &[&str]| match expand(&settings, "/run") {
+            Err(CustomFault::Held { files, .. }) => assert_eq!(files, expected),
+            other => panic!("{other:?}"),
+        };
+        held(&[".claude/commands/run.md", "run.sh"]);
+        let command = all(&settings).remove("run").unwrap();
+        let (lines, exact) = command.starts(&settings, &mut Reading::new()).unwrap();
+        assert_eq!(lines, ["./run.sh | cat"]);
+        trust(&settings, &exact);
+        assert!(expand(&settings, "/run").unwrap().is_some());
+        write(&root, "repo/run.sh", "two");
+        held(&["run.sh"]);
+        write(&root, "repo/run.sh", "one");
+        write(&root, "repo/.claude/commands/run.md", "See !`./run.sh|cat`.");
+        held(&[".claude/commands/run.md"]);
+    }
+
+    #[test]
+    fn a_link_of_a_workspace_that_leads_out_is_no_command() {
+        let (root, settings) = repository();
+        write(&root, "home/secret.md", "secret");
+        write(&root, "home/all/x.md", "secret");
+        write(&root, "repo/.claude/commands/a.md", "fine");
+        let commands = root.path().join("repo/.claude/commands");
+        std::os::unix::fs::symlink(root.path().join("home/secret.md"), commands.join("b.md"))
+            .unwrap();
+        std::os::unix::fs::symlink("a.md", commands.join("c.md")).unwrap();
+        std::os::unix::fs::symlink(root.path().join("home/all"), commands.join("d")).unwrap();
+        trust(&settings, &[]);
+        assert_eq!(all(&settings).into_keys().collect::<Vec<_>>(), ["a", "c"]);
     }
 
     #[test]

@@ -8,13 +8,22 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
+
+use zeroize::Zeroizing;
+
+/// Keys by the names of the variables that they came in. Wiped when dropped.
+pub(crate) type Keys = BTreeMap<OsString, Zeroizing<Vec<u8>>>;
 
 /// Variables and directories of a process. Cheap to clone.
 #[derive(Clone)]
 pub struct Environment {
     variables: Arc<BTreeMap<OsString, OsString>>,
+    /// Variables that the process no longer has: nobody else sees them, and no other program inherits them.
+    keys: Arc<Keys>,
     user_directory: Option<PathBuf>,
     directory: Result<PathBuf, Arc<io::Error>>,
     temporary: PathBuf,
@@ -26,6 +35,7 @@ impl Environment {
         let directory = std::env::current_dir().and_then(fs::canonicalize).map_err(Arc::new);
         Self {
             variables: Arc::new(std::env::vars_os().collect()),
+            keys: Arc::default(),
             user_directory: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
             directory,
             temporary: std::env::temp_dir(),
@@ -42,27 +52,50 @@ impl Environment {
         let (user_directory, temporary) = (path("HOME"), path("TMPDIR"));
         Self {
             variables: Arc::new(variables),
+            keys: Arc::default(),
             user_directory,
             directory: Ok(directory),
             temporary: temporary.unwrap_or_else(|| "/tmp".into()),
         }
     }
 
+    /// The same with keys that were taken out of the variables of the process.
+    pub(crate) fn with_keys(mut self, keys: Keys) -> Self {
+        self.keys = Arc::new(keys);
+        self
+    }
+
     /// The value of a variable, unless it is empty.
     pub fn value(&self, name: &str) -> Option<&OsStr> {
-        let value = self.variables.get(OsStr::new(name))?;
-        Some(value.as_os_str()).filter(|value| !value.is_empty())
+        self.look_up(name).filter(|value| !value.is_empty())
     }
 
     /// The value of a variable, if it is text that is not blank.
     pub fn text(&self, name: &str) -> Option<String> {
-        let value = self.variables.get(OsStr::new(name))?.to_str()?;
+        let value = self.look_up(name)?.to_str()?;
         Some(value.to_owned()).filter(|value| !value.trim().is_empty())
+    }
+
+    /// The same for a key. It is wiped when it is dropped.
+    pub(crate) fn key(&self, name: &str) -> Option<Zeroizing<String>> {
+        self.text(name).map(Zeroizing::new)
     }
 
     /// The names of all variables that are text.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.variables.keys().filter_map(|name| name.to_str())
+        self.variables.keys().chain(self.keys.keys()).filter_map(|name| name.to_str())
+    }
+
+    /// Gives a program the keys too. Only for our own program, which puts them away again, and for those that
+    /// the user named to deal with keys.
+    pub fn give_keys(&self, command: &mut Command) {
+        command.envs(self.keys.iter().map(|(name, key)| (name, OsStr::from_bytes(key))));
+    }
+
+    fn look_up(&self, name: &str) -> Option<&OsStr> {
+        let name = OsStr::new(name);
+        let key = || self.keys.get(name).map(|key| OsStr::from_bytes(key));
+        self.variables.get(name).map(OsString::as_os_str).or_else(key)
     }
 
     /// The user's own directory.
@@ -93,6 +126,7 @@ impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment")
             .field("variables", &self.variables.keys().collect::<Vec<_>>())
+            .field("keys", &self.keys.keys().collect::<Vec<_>>())
             .field("user_directory", &self.user_directory)
             .field("directory", &self.directory)
             .field("temporary", &self.temporary)
@@ -128,7 +162,27 @@ mod tests {
 
     #[test]
     fn values_are_shown_to_nobody() {
-        let shown = format!("{:?}", environment(&[("ANTHROPIC_API_KEY", "s3cret")]));
-        assert!(shown.contains("ANTHROPIC_API_KEY") && !shown.contains("s3cret"), "{shown}");
+        let shown = |environment: Environment| {
+            let shown = format!("{environment:?}");
+            assert!(shown.contains("ANTHROPIC_API_KEY") && !shown.contains("s3cret"), "{shown}");
+        };
+        shown(environment(&[("ANTHROPIC_API_KEY", "s3cret")]));
+        shown(with_key());
+    }
+
+    fn with_key() -> Environment {
+        let key = ("ANTHROPIC_API_KEY".into(), b"s3cret".to_vec().into());
+        environment(&[("HOME", "/me")]).with_keys([key].into())
+    }
+
+    #[test]
+    fn a_key_that_was_put_away_is_found_under_its_name() {
+        let environment = with_key();
+        assert_eq!(environment.text("ANTHROPIC_API_KEY").as_deref(), Some("s3cret"));
+        assert_eq!(environment.names().collect::<Vec<_>>(), ["HOME", "ANTHROPIC_API_KEY"]);
+        let mut command = Command::new("true");
+        environment.give_keys(&mut command);
+        let given: Vec<_> = command.get_envs().collect();
+        assert_eq!(given, [(OsStr::new("ANTHROPIC_API_KEY"), Some(OsStr::new("s3cret")))]);
     }
 }

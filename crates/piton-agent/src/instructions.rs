@@ -54,12 +54,14 @@ impl Instructions {
         let (mut seen, mut room) = (BTreeSet::new(), BYTES_MAX);
         // The nearest first: if there is not enough room, it is for them.
         for (owner, directory) in all.collect::<Vec<_>>().into_iter().rev() {
-            let within = [Some(places.workspace), places.home, places.own];
-            let within: Vec<&Path> = within.into_iter().flatten().collect();
-            let tree = match owner {
-                Owner::User => &directory,
-                Owner::Repository => places.workspace,
+            // A link of a project that leads out of it would bring whatever its author likes to the model.
+            let (tree, within) = match owner {
+                Owner::User => {
+                    (directory.as_path(), [places.own, places.home, Some(places.workspace)])
+                }
+                Owner::Repository => (places.workspace, [Some(places.workspace), None, None]),
             };
+            let within: Vec<&Path> = within.into_iter().flatten().collect();
             match look(&directory, owner, (tree, &within), &mut seen) {
                 Looked::Nothing => {}
                 Looked::Unusable(note) => found.notes.push(note),

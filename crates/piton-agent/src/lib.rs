@@ -11,7 +11,9 @@
 //! Modules are listed in reading order.
 
 mod environment;
+mod keyless;
 mod settings;
+mod trust;
 mod workspace;
 
 mod added;
@@ -41,6 +43,7 @@ mod titles;
 mod models;
 mod providers;
 
+mod offers;
 mod tools;
 
 mod ceilings;
@@ -56,6 +59,7 @@ mod titling;
 
 pub mod rules;
 mod sandbox;
+mod trial;
 mod unattended;
 mod window;
 
@@ -67,11 +71,13 @@ pub use self::context::moment;
 pub use self::engine::{EngineParts, engine_to_write};
 pub use self::environment::Environment;
 pub use self::instructions::InstructionNote;
+pub use self::keyless::keyless_environment;
 pub use self::mcp::{FoundServers, ServerNotice, add_server, remove_server};
 pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, typed};
 pub use self::models::{known, listed};
 pub use self::near::{near, with_near};
 pub use self::notify::{NotAWayToNotify, Notify};
+pub use self::offers::{Brought, Offered, OfferedKind, OfferedState};
 pub use self::one_shot::OneShotError;
 pub use self::overrides::Overrides;
 pub use self::profile::{Frozen, Live, Profile, ProfileError, ProfileRequest, Standing, TurnStart};
@@ -88,5 +94,7 @@ pub use self::skills::SkillNote;
 pub use self::titles::{NoTitles, Titles};
 pub use self::titling::Reader;
 pub use self::tools::{AgentTools, ToolNote};
+pub use self::trial::{Trial, Wall, Why};
+pub use self::trust::{Exact, Given, ServersRun, Trust, TrustFault};
 pub use self::unattended::UnattendedPolicy;
 pub use self::workspace::workspace_around;

@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use ignore::{DirEntry, WalkBuilder};
 use piton_core::summary::name_on_one_line;
 
+use crate::trust;
+
 /// Most entries of a directory that are offered.
 const OFFERED_MAX: usize = 200;
 /// Most entries of a directory that are looked at.
@@ -30,6 +32,18 @@ pub fn mentioned(text: &str, directory: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Whether a path leads, behind all links, into a workspace.
+pub fn is_inside(path: &Path, directory: &Path, workspace: &Path) -> bool {
+    trust::is_inside(&directory.join(path), workspace)
+}
+
+/// Whether a path lies in a workspace by its letters, and a link of that workspace leads it out.
+pub fn leads_out(path: &Path, directory: &Path, workspace: &Path) -> bool {
+    let whole = trust::plain(&directory.join(path));
+    whole.is_some_and(|whole| whole.starts_with(workspace))
+        && !is_inside(path, directory, workspace)
 }
 
 /// Paths that begin as it was typed, in order; a directory ends with `/`. What ignore files leave out is

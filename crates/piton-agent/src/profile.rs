@@ -132,7 +132,7 @@ impl Agent {
         let system = match &*present.system {
             "" => {
                 let instructions = self.instructions(workspace, request.directory.as_deref());
-                system_prompt(&instructions, &self.skills()).into()
+                system_prompt(&instructions, &self.skills(workspace)).into()
             }
             _ => present.system.clone(),
         };
@@ -181,6 +181,7 @@ impl Agent {
         permissions.mode = overrides.permissions.unwrap_or(kept);
         overrides.change_directories(&mut permissions.directories);
         permissions.hooked = self.hooks.hooked();
+        permissions.opened = Box::new(self.opened(overrides));
         let in_doubt = match request.attendance {
             Attendance::Attended => InDoubtPolicy::Ask,
             Attendance::Unattended => InDoubtPolicy::TellModel,

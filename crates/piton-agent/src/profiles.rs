@@ -66,7 +66,7 @@ pub enum ProfileNote {
     /// A file of our own has a second name, under which tools may reach it.
     SecondName(PathBuf),
     /// A rule names a tool that is not there.
-    Stranger(Stranger),
+    Stranger(Box<Stranger>),
     /// A file of instructions does not count, or not all of it.
     Instructions(InstructionNote),
     /// A skill does not count.
@@ -106,7 +106,8 @@ impl AgentProfiles {
         let notes = gaps.into_iter().map(ProfileNote::Sandbox);
         let notes = notes.chain(second.into_iter().map(ProfileNote::SecondName));
         let strangers = strangers.among(&live.permissions.rules).into_iter();
-        let notes = notes.chain(strangers.map(ProfileNote::Stranger));
+        let notes =
+            notes.chain(strangers.map(|stranger| ProfileNote::Stranger(Box::new(stranger))));
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
     }
 
@@ -165,6 +166,7 @@ impl Profiles for AgentProfiles {
 
     async fn context(&self, request: profile::ContextRequest<'_>) -> Vec<ContextItem> {
         let directory = request.sender.directory.as_deref().map(Path::new);
+        let skills = self.agent.skills(request.workspace);
         let instructions = self.agent.instructions(request.workspace, directory);
         let items = context::context(&self.agent, request, &instructions).await;
         // A person hears of a file when the model hears of it, and of one that cannot be used once.
@@ -173,7 +175,6 @@ impl Profiles for AgentProfiles {
             request.told.is_empty() || items.iter().any(named)
         };
         let notes = instructions.notes.into_iter().filter(is_new).map(ProfileNote::Instructions);
-        let skills = self.agent.skills();
         let skills = skills.notes.iter().filter(|_| request.told.is_empty()).cloned();
         let notes = notes.chain(skills.map(ProfileNote::Skill));
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);

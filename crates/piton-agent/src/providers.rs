@@ -43,6 +43,11 @@ pub(crate) fn all(
     Ok(providers)
 }
 
+/// The variables in which built-in providers expect their keys.
+pub(crate) fn usual_key_variables() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().flat_map(|built_in| built_in.keys).copied()
+}
+
 struct BuiltIn {
     name: &'static str,
     speaks: Speaks,

@@ -5,21 +5,24 @@
 
 mod fields;
 pub mod file;
+mod preset;
 pub mod strangers;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
+use piton_core::event::{Grants, PermissionRule, RuleEffect, RuleScope};
+use piton_core::permit::fault;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::preset::Preset;
 use crate::words;
 
 /// A rule as written.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(from = "Fields")]
+#[serde(try_from = "Fields")]
 #[schemars(with = "Fields")]
 pub(crate) struct WrittenRule {
     rule: PermissionRule,
@@ -46,17 +49,52 @@ struct Fields {
     /// Patterns (regular expressions) by the names of arguments; all must match.
     #[serde(default, deserialize_with = "fields::arguments")]
     arguments: BTreeMap<String, String>,
+    /// `false`: commands that it allows run outside the sandbox, whatever follows their first words.
+    #[serde(default)]
+    confined: Option<bool>,
+    /// Hosts that its commands reach, with their ports: `crates.io:443`, `*.crates.io:443`. `*` is all of them.
+    #[serde(default, deserialize_with = "fields::network")]
+    network: Vec<String>,
+    /// Sockets of this machine that its commands use, by their paths, or `$NAME` for the one that a variable names.
+    #[serde(default, deserialize_with = "fields::sockets")]
+    sockets: Vec<String>,
+    /// Places that its commands write to. They begin with / or ~/; a directory with a / at its end is made.
+    #[serde(default, deserialize_with = "fields::write")]
+    write: Vec<String>,
+    /// Closed places that its commands read. They begin with / or ~/.
+    #[serde(default, deserialize_with = "fields::read")]
+    read: Vec<String>,
+    /// Withheld variables that its commands see.
+    #[serde(default, deserialize_with = "fields::env")]
+    env: Vec<String>,
+    /// Devices that its commands use, by their paths.
+    #[serde(default, deserialize_with = "fields::devices")]
+    devices: Vec<String>,
+    /// Openings for a program, beside those that are listed.
+    #[serde(default)]
+    preset: Option<Preset>,
     /// The directory in which it counts; everywhere if absent.
     #[serde(default, deserialize_with = "fields::workspace")]
     workspace: Option<PathBuf>,
 }
 
-impl From<Fields> for WrittenRule {
-    fn from(fields: Fields) -> Self {
-        let Fields { tool, effect, command, path, arguments, workspace } = fields;
+impl TryFrom<Fields> for WrittenRule {
+    type Error = String;
+
+    fn try_from(fields: Fields) -> Result<Self, String> {
+        let Fields { tool, effect, command, path, arguments, confined, workspace, .. } = fields;
+        let Fields { network, sockets, write, read, env, devices, preset, .. } = fields;
+        let mut grants = Grants { network, sockets, write, read, env, devices };
+        if let Some(preset) = preset {
+            grants.add(&preset.grants());
+        }
         let scope = if workspace.is_some() { RuleScope::Project } else { RuleScope::User };
-        let rule = PermissionRule { tool, effect, command, path, arguments, scope };
-        Self { rule, workspace }
+        let rule =
+            PermissionRule { tool, effect, command, path, arguments, confined, grants, scope };
+        match fault::of_grants(&rule) {
+            Some(fault) => Err(fault),
+            None => Ok(Self { rule, workspace }),
+        }
     }
 }
 

@@ -76,23 +76,17 @@ pub(crate) struct Machine {
 impl Settings {
     /// Finds the directories that an environment names.
     pub fn resolve(environment: Environment) -> Result<Self, SettingsError> {
-        let base = |variable, usual| environment.base_directory(variable, usual);
-        let piton = |base: PathBuf| base.join("piton");
-        // A user who moves the data moves the settings with it.
-        let (home, config, cache, log) = match environment.value("PITON_HOME").map(PathBuf::from) {
-            Some(home) => {
-                let home = if home.is_absolute() { home } else { here(&environment)?.join(home) };
-                let (cache, log) = (home.join("cache"), home.join("log"));
-                (home.clone(), Some(home), Some(cache), Some(log))
-            }
+        let base = |variable, usual| environment.base_directory(variable, usual).map(piton);
+        let moved = moved_home(&environment)?;
+        let file = file_in(&environment)?;
+        let (home, cache, log) = match moved {
+            Some(home) => (home.clone(), Some(home.join("cache")), Some(home.join("log"))),
             None => (
-                base("XDG_DATA_HOME", ".local/share").map(piton).ok_or(SettingsError::NoHome)?,
-                base("XDG_CONFIG_HOME", ".config").map(piton),
-                base("XDG_CACHE_HOME", ".cache").map(piton),
-                base("XDG_STATE_HOME", ".local/state").map(piton),
+                base("XDG_DATA_HOME", ".local/share").ok_or(SettingsError::NoHome)?,
+                base("XDG_CACHE_HOME", ".cache"),
+                base("XDG_STATE_HOME", ".local/state"),
             ),
         };
-        let file = config.map(|directory| directory.join("piton.toml"));
         let here = environment.directory().ok();
         let repository =
             here.and_then(|here| workspace::repository(here, environment.user_directory()));
@@ -211,6 +205,13 @@ impl Settings {
             .map_err(|source| SettingsError::Make { path: scratch.clone(), source })?;
         Ok(scratch)
     }
+
+    /// The same for a process that keeps nothing. Where there is no place of our own, it is the temporary directory,
+    /// in which commands write as well.
+    pub fn passing_scratch(&self) -> PathBuf {
+        let own = self.home.is_dir().then(|| self.scratch().ok()).flatten();
+        own.unwrap_or_else(|| self.environment.temporary().to_owned())
+    }
 }
 
 impl Machine {
@@ -220,6 +221,23 @@ impl Machine {
         let boot = fs::read_to_string(BOOT_FILE).unwrap_or_default().trim().to_owned();
         Self { host, boot }
     }
+}
+
+/// The settings file that an environment names. It need not be there.
+pub(crate) fn file_in(environment: &Environment) -> Result<Option<PathBuf>, SettingsError> {
+    let usual = || environment.base_directory("XDG_CONFIG_HOME", ".config").map(piton);
+    // A user who moves the data moves the settings with it.
+    let config = moved_home(environment)?.or_else(usual);
+    Ok(config.map(|directory| directory.join("piton.toml")))
+}
+
+fn moved_home(environment: &Environment) -> Result<Option<PathBuf>, SettingsError> {
+    let Some(home) = environment.value("PITON_HOME").map(PathBuf::from) else { return Ok(None) };
+    Ok(Some(if home.is_absolute() { home } else { here(environment)?.join(home) }))
+}
+
+fn piton(base: PathBuf) -> PathBuf {
+    base.join("piton")
 }
 
 fn here(environment: &Environment) -> Result<&Path, SettingsError> {

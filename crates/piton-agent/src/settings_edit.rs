@@ -116,7 +116,7 @@ fn with_ends_of(old: &str, new: &str) -> String {
 }
 
 /// The new content in a file of its own, with the rights of the old one.
-fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
+pub(crate) fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".half");

@@ -12,6 +12,7 @@ use piton::Delegation;
 use piton::transport::Timeouts;
 use piton_core::event::{PermissionMode, QUEUE_MAX};
 use piton_mcp::WrittenServer;
+use piton_tools::sandbox::WrittenPlace;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,7 +24,7 @@ use crate::hooks::WrittenHooks;
 use crate::notify::{NOTIFY_SECONDS_DEFAULT, Notify};
 use crate::providers::{IdleSeconds, WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
-use crate::sandbox::{WrittenPlace, WrittenSandbox};
+use crate::sandbox::WrittenSandbox;
 use crate::titles::Titles;
 use crate::unattended::WrittenUnattended;
 use crate::web::WrittenWeb;

@@ -1,8 +1,8 @@
 //! Skills: folders with a `SKILL.md`, which the model loads by name when a task needs one.
 //!
 //! The model sees a list of names with one sentence each. The tool `skill` gives the text, and files that
-//! lie beside it. Only the user's own folders are read: what a repository brings would reach the prompt
-//! before anybody has looked at it.
+//! lie beside it. The user's own folders are read, and those of a workspace that is trusted: before that, what a
+//! repository brings would reach the prompt before anybody has looked at it.
 
 mod tool;
 
@@ -16,11 +16,14 @@ use std::sync::Arc;
 pub(crate) use self::tool::SkillTool;
 use crate::front_matter::FrontMatter;
 use crate::settings::Settings;
+use crate::trust::{is_inside, real};
 
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
 /// Most bytes of a file that are read to find its head.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
+/// Most folders that are looked at in one place.
+const FOLDERS_MAX: usize = 1_000;
 /// Most skills that count.
 const SKILLS_MAX: usize = 200;
 /// Longest name, in characters.
@@ -36,7 +39,9 @@ const SAID_CHARS_MIN: usize = 40;
 pub(crate) struct Skill {
     pub(crate) name: String,
     description: String,
-    directory: PathBuf,
+    pub(crate) directory: PathBuf,
+    /// The workspace that brings it; none if it is the user's own.
+    of: Option<PathBuf>,
 }
 
 /// The skills that there are, by name.
@@ -56,30 +61,60 @@ pub struct SkillNote {
     pub why: String,
 }
 
+/// Folders of a workspace in which agents look for skills.
+const WORKSPACE_FOLDERS: [&str; 3] = [".piton/skills", ".claude/skills", ".agents/skills"];
+
 impl Skills {
-    /// Looks for the user's skills. Of two with one name, the first found counts.
-    pub(crate) fn find(settings: &Settings) -> Self {
+    /// Looks for the user's skills, then for those of a workspace that is trusted. Of two with one name, the
+    /// first found counts.
+    pub(crate) fn find(settings: &Settings, workspace: &Path) -> Self {
         let home = settings.environment.user_directory();
         let places = settings.config().map(|own| own.join("skills")).into_iter();
         let places = places.chain(home.map(|home| home.join(".agents/skills")));
         let places = places.chain(home.map(|home| home.join(".claude/skills")));
         let mut found = Self::default();
-        let mut names = BTreeSet::new();
-        for directory in places.flat_map(|place| folders(&place)) {
-            match Skill::read(&directory) {
-                Ok(None) => {}
-                Ok(Some(_)) if found.all.len() == SKILLS_MAX => {
-                    found.note(&directory, format!("there are more than {SKILLS_MAX} skills"));
-                }
-                Ok(Some(skill)) if !names.insert(skill.name.clone()) => {
-                    found.note(&directory, format!("another skill is called {} too", skill.name));
-                }
-                Ok(Some(skill)) => found.all.push(skill),
-                Err(why) => found.note(&directory, why),
-            }
+        found.add(places, None);
+        if settings.trust_in(workspace).is_ok_and(|trust| trust.is_given()) {
+            found.add_of(workspace, home);
         }
         found.all.sort_by(|a, b| a.name.cmp(&b.name));
         found
+    }
+
+    /// The skills that a workspace brings, whether they count or not.
+    pub(crate) fn of_workspace(settings: &Settings, workspace: &Path) -> Self {
+        let mut found = Self::default();
+        found.add_of(workspace, settings.environment.user_directory());
+        found
+    }
+
+    fn add_of(&mut self, workspace: &Path, home: Option<&Path>) {
+        // What lies in the home directory is the user's own.
+        if home.is_none_or(|home| real(home) != real(workspace)) {
+            let places = WORKSPACE_FOLDERS.iter().map(|folder| workspace.join(folder));
+            self.add(places, Some(workspace));
+        }
+    }
+
+    fn add(&mut self, places: impl Iterator<Item = PathBuf>, of: Option<&Path>) {
+        let mut names: BTreeSet<_> = self.all.iter().map(|skill| skill.name.clone()).collect();
+        for directory in places.flat_map(|place| folders(&place)) {
+            if of.is_some_and(|workspace| !is_inside(&directory, workspace)) {
+                self.note(&directory, "it leads out of the workspace".into());
+                continue;
+            }
+            match Skill::read(&directory, of) {
+                Ok(None) => {}
+                Ok(Some(_)) if self.all.len() == SKILLS_MAX => {
+                    self.note(&directory, format!("there are more than {SKILLS_MAX} skills"));
+                }
+                Ok(Some(skill)) if !names.insert(skill.name.clone()) => {
+                    self.note(&directory, format!("another skill is called {} too", skill.name));
+                }
+                Ok(Some(skill)) => self.all.push(skill),
+                Err(why) => self.note(&directory, why),
+            }
+        }
     }
 
     fn note(&mut self, directory: &Path, why: String) {
@@ -91,12 +126,17 @@ impl Skills {
         if self.all.is_empty() {
             return None;
         }
-        let head = "# Skills of the user\nIf a task fits one, load it with the tool `skill` before you begin.";
+        let is_own = self.all.iter().any(|skill| skill.of.is_none());
+        let whose = if is_own { "the user" } else { "this project" };
+        let head = format!(
+            "# Skills of {whose}\nIf a task fits one, load it with the tool `skill` before you begin."
+        );
         let room = LIST_CHARS_MAX / self.all.len();
         let said_max = room.clamp(SAID_CHARS_MIN, SAID_CHARS_MAX);
-        let mut list = head.to_owned();
+        let mut list = head;
         for (shown, skill) in self.all.iter().enumerate() {
-            let line = format!("\n- {}: {}", skill.name, skill.said(said_max));
+            let of = if skill.of.is_some() { " (of this project, not the user's own)" } else { "" };
+            let line = format!("\n- {}{of}: {}", skill.name, skill.said(said_max));
             if LIST_CHARS_MAX < list.chars().count() + line.chars().count() {
                 let left = self.all.len() - shown;
                 // Writing to a string cannot fail.
@@ -120,10 +160,13 @@ impl Skills {
 
 impl Skill {
     /// Reads the head of a skill; none, if the folder has no such file.
-    fn read(directory: &Path) -> Result<Option<Self>, String> {
+    fn read(directory: &Path, of: Option<&Path>) -> Result<Option<Self>, String> {
         let path = directory.join(FILE);
         if !path.is_file() {
             return Ok(None);
+        }
+        if of.is_some() && !is_inside(&path, directory) {
+            return Err("it leads out of its folder".into());
         }
         // With room for all of it, the file is read at once, and not in ever larger pieces.
         let mut head = Vec::with_capacity(HEAD_BYTES_MAX);
@@ -141,7 +184,8 @@ impl Skill {
         }
         let description = read.text("description").ok_or("its head has no description")?;
         let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
-        Ok(Some(Self { name, description, directory: directory.to_owned() }))
+        let (directory, of) = (directory.to_owned(), of.map(ToOwned::to_owned));
+        Ok(Some(Self { name, description, directory, of }))
     }
 
     /// The beginning of its description.
@@ -165,6 +209,7 @@ fn folders(place: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     folders.sort();
+    folders.truncate(FOLDERS_MAX);
     folders
 }
 

@@ -8,11 +8,13 @@ use async_trait::async_trait;
 use piton::profile::Moment;
 use piton::{ToolPlace, Toolbox, Tools, ToolsError};
 use piton_mcp::{Freshness, Offer, ServerSettings, Servers};
-use piton_tools::{AskUser, Tool, UpdatePlan};
+use piton_tools::{AskUser, CommandDefinition, Tool, UpdatePlan};
 
 use crate::agent::Agent;
 use crate::commands::Commands;
 use crate::mcp::{FoundServers, ServerNotice};
+use crate::offers::Brought;
+use crate::overrides::Overrides;
 use crate::web::WebFetch;
 
 /// The tools of all conversations: our own, those of the settings, and those of the servers of each
@@ -20,6 +22,8 @@ use crate::web::WebFetch;
 #[derive(Debug)]
 pub struct AgentTools {
     agent: Arc<Agent>,
+    /// What was typed of the sandbox.
+    overrides: Overrides,
     local: Vec<Arc<dyn Tool>>,
     // A lock, because tools are looked for from any task. It is never held while a server is asked.
     kept: Mutex<Kept>,
@@ -31,6 +35,8 @@ struct Kept {
     brought: Toolbox,
     /// The servers of each workspace, with the settings that they were made of.
     workspaces: BTreeMap<PathBuf, (Vec<ServerSettings>, Arc<Servers>)>,
+    /// What was told of each workspace that is not trusted, so that it is told once.
+    told: BTreeMap<PathBuf, String>,
     notes: Vec<ToolNote>,
 }
 
@@ -41,13 +47,15 @@ pub enum ToolNote {
     Server(ServerNotice),
     /// Of servers that were asked.
     Text(String),
+    /// Of what a workspace brings and nobody has trusted: in words, kind by kind.
+    Untrusted(Vec<String>),
 }
 
 impl AgentTools {
     /// The tools of an agent whose commands are run like this.
-    pub fn new(agent: Arc<Agent>, commands: &Commands) -> Self {
-        let local = agent.local_tools(commands);
-        Self { agent, local, kept: Mutex::default() }
+    pub fn new(agent: Arc<Agent>, commands: &Commands, overrides: &Overrides) -> Self {
+        let local = agent.local_tools(commands, overrides);
+        Self { agent, overrides: overrides.clone(), local, kept: Mutex::default() }
     }
 
     /// Adds tools that exist only for a model, such as those of a script.
@@ -75,14 +83,17 @@ impl AgentTools {
 
     /// The servers of a workspace as they are wanted now, and those that are wanted no more.
     fn servers(&self, workspace: &Path) -> (Arc<Servers>, Option<Arc<Servers>>) {
-        let FoundServers { allowed, notices, .. } = self.agent.servers(workspace);
+        let FoundServers { allowed, notices, .. } = self.agent.servers(workspace, &self.overrides);
         let mut kept = self.lock();
         if let Some((settings, servers)) = kept.workspaces.get(workspace)
             && *settings == allowed
         {
             return (servers.clone(), None);
         }
-        kept.notes.extend(notices.into_iter().map(ToolNote::Server));
+        // What is not trusted is told together with all else that a workspace brings.
+        let notices =
+            notices.into_iter().filter(|it| !matches!(it, ServerNotice::Untrusted { .. }));
+        kept.notes.extend(notices.map(ToolNote::Server));
         let place = self.agent.server_place(workspace);
         let servers = Arc::new(Servers::new(allowed.clone(), place));
         let replaced = kept.workspaces.insert(workspace.to_owned(), (allowed, servers.clone()));
@@ -90,16 +101,35 @@ impl AgentTools {
     }
 }
 
+impl AgentTools {
+    /// Tells of what a workspace brings and does not count, unless a person was told or decided already.
+    fn tell_untrusted(&self, workspace: &Path) {
+        let brought = self.agent.brings(workspace);
+        if brought.is_settled() {
+            return;
+        }
+        let about = brought.about();
+        let mut kept = self.lock();
+        if kept.told.get(workspace) != Some(&about) {
+            kept.notes.push(ToolNote::Untrusted(Brought::in_words(brought.not_counting())));
+            kept.told.insert(workspace.to_owned(), about);
+        }
+    }
+}
+
 #[async_trait]
 impl Tools for AgentTools {
     async fn find(&self, place: ToolPlace<'_>) -> Result<Arc<Toolbox>, ToolsError> {
+        if place.moment == Moment::TurnBegins {
+            self.tell_untrusted(place.workspace);
+        }
         let (servers, unwanted) = self.servers(place.workspace);
         if let Some(unwanted) = unwanted {
             unwanted.close().await;
         }
         let (freshness, skills) = match place.moment {
-            Moment::TurnBegins => (Freshness::Fresh, self.agent.find_skills()),
-            Moment::DriverStarts => (Freshness::Kept, self.agent.kept_skills()),
+            Moment::TurnBegins => (Freshness::Fresh, self.agent.find_skills(place.workspace)),
+            Moment::DriverStarts => (Freshness::Kept, self.agent.kept_skills(place.workspace)),
         };
         let skill = skills.tool().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
         let Offer { tools, notes } = servers.tools(freshness).await;
@@ -113,18 +143,22 @@ impl Tools for AgentTools {
 
 impl Agent {
     /// The tools that need no server: our own, then those of the settings by name.
-    pub fn local_tools(&self, commands: &Commands) -> Vec<Arc<dyn Tool>> {
-        let written = self.tools.iter().filter_map(|tool| -> Option<Arc<dyn Tool>> {
-            match commands {
-                Commands::Supervised(supervisor) => {
-                    Some(Arc::new(tool.supervised(supervisor.clone())))
+    pub fn local_tools(&self, commands: &Commands, overrides: &Overrides) -> Vec<Arc<dyn Tool>> {
+        let written =
+            self.tools.iter().filter_map(|(tool, confinement)| -> Option<Arc<dyn Tool>> {
+                // What makes no sense was told when the settings were read.
+                let rules = self.rules_of(confinement, overrides).ok()?;
+                let tool = CommandDefinition { rules, ..tool.clone() };
+                match commands {
+                    Commands::Supervised(supervisor) => {
+                        Some(Arc::new(tool.supervised(supervisor.clone())))
+                    }
+                    Commands::Plain(hidden, rules) => {
+                        Some(Arc::new(tool.plain(hidden.clone(), (**rules).clone())))
+                    }
+                    Commands::Unused => None,
                 }
-                Commands::Plain(hidden, rules) => {
-                    Some(Arc::new(tool.plain(hidden.clone(), rules.clone())))
-                }
-                Commands::Unused => None,
-            }
-        });
+            });
         let web: Arc<dyn Tool> = Arc::new(WebFetch::new(self.web.clone()));
         own_tools(commands).into_iter().chain([web]).chain(written).collect()
     }
@@ -134,7 +168,7 @@ impl Agent {
 pub(crate) fn own_tools(commands: &Commands) -> Vec<Arc<dyn Tool>> {
     let standard = match commands {
         Commands::Supervised(supervisor) => Toolbox::supervised(supervisor.clone()),
-        Commands::Plain(hidden, rules) => Toolbox::plain(hidden.clone(), rules.clone()),
+        Commands::Plain(hidden, rules) => Toolbox::plain(hidden.clone(), (**rules).clone()),
         Commands::Unused => Toolbox::standard(),
     };
     let ours: [Arc<dyn Tool>; 2] = [Arc::new(AskUser), Arc::new(UpdatePlan)];
@@ -150,8 +184,12 @@ mod tests {
         let tool = |name| format!("[tools.{name}]\ndescription = \"x\"\ncommand = \"x\"\n");
         let agent = Agent::of(&format!("{}{}", tool("b"), tool("a")), &[]);
         let names = || -> Vec<String> {
-            let commands = agent.plain_commands(&crate::Overrides::default());
-            agent.local_tools(&commands).iter().map(|tool| tool.spec().name).collect()
+            let commands = agent.plain_commands(&Overrides::default());
+            agent
+                .local_tools(&commands, &Overrides::default())
+                .iter()
+                .map(|tool| tool.spec().name)
+                .collect()
         };
         let found = names();
         assert_eq!(found.get(found.len() - 3..).unwrap(), ["web_fetch", "a", "b"]);
@@ -166,7 +204,7 @@ mod tests {
     fn conversations_in_one_workspace_share_their_servers_until_others_are_wanted() {
         let text = "[mcp.files]\ncommand = \"no-such-program\"\n";
         let agent = Arc::new(Agent::of(text, &[]));
-        let tools = AgentTools::new(agent.clone(), &Commands::Unused);
+        let tools = AgentTools::new(agent.clone(), &Commands::Unused, &Overrides::default());
         let (here, there) = (Path::new("/no/here"), Path::new("/no/there"));
         let (first, _) = tools.servers(here);
         let (again, unwanted) = tools.servers(here);
@@ -181,7 +219,11 @@ mod tests {
     #[test]
     fn a_server_that_is_away_is_told_of_once_and_the_other_tools_are_there() {
         let text = "[mcp.files]\ncommand = \"no-such-program\"\n";
-        let tools = AgentTools::new(Arc::new(Agent::of(text, &[])), &Commands::Unused);
+        let tools = AgentTools::new(
+            Arc::new(Agent::of(text, &[])),
+            &Commands::Unused,
+            &Overrides::default(),
+        );
         let id = piton_core::id::ConversationId::new("c");
         let place = ToolPlace::new(&id, Path::new("/no/workspace"), Moment::TurnBegins);
         let found = runtime().block_on(tools.find(place)).unwrap();
@@ -196,7 +238,7 @@ mod tests {
     #[test]
     fn where_nothing_runs_no_tool_of_the_settings_is_there() {
         let text = "[tools.a]\ndescription = \"x\"\ncommand = \"x\"\n";
-        let tools = Agent::of(text, &[]).local_tools(&Commands::Unused);
+        let tools = Agent::of(text, &[]).local_tools(&Commands::Unused, &Overrides::default());
         assert!(!tools.iter().any(|tool| tool.spec().name == "a"));
     }
 }

@@ -5,6 +5,7 @@
 
 mod appends;
 mod crowd;
+mod deciding;
 mod entries;
 mod finding;
 mod folding;
@@ -72,7 +73,7 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 20] = [
+const MEASURES: [(&str, Measure); 21] = [
     ("append", appends::one),
     ("group", appends::many),
     ("at-once", crowd::turns),
@@ -82,6 +83,7 @@ const MEASURES: [(&str, Measure); 20] = [
     ("supervised", supervised::shell),
     ("sandbox", supervised::sandbox),
     ("syncs", supervised::syncs),
+    ("decide", deciding::call),
     ("sleepers", sleepers::held),
     ("turn", turn::long_turn),
     ("ls", listing::ls),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use piton_core::event::Grants;
 use piton_core::id::{CallId, TurnId};
 use piton_tools::supervise::{KeptState, Supervisor};
 use piton_tools::{Arguments, Asker, Consent, Job, Progress, Shell, Tool as _};
@@ -74,8 +75,8 @@ async fn begin(shell: &Shell, dir: &Path, index: u32) -> Outcome<()> {
     let (site, arguments) = (Arc::new(site), Arc::new(arguments));
     let (cancel, asker) = (CancellationToken::new(), Asker::default());
     let progress = Progress::default();
-    let consent = Consent::Given;
-    let job = Job { site, call, arguments, handle, consent, cancel, asker, progress };
+    let (consent, grants) = (Consent::WordForWord, Grants::default());
+    let job = Job { site, call, arguments, handle, consent, grants, cancel, asker, progress };
     let finished = shell.run(job).await;
     if finished.text.contains("still running") { Ok(()) } else { Err(finished.text.into()) }
 }

@@ -325,6 +325,8 @@ pub(crate) enum Choice {
     Discard,
     /// Discard it, and type its message anew.
     Edit,
+    /// Leave it, and send the new message in a fork in front of it.
+    Fork,
     /// Leave everything as it is.
     Quit,
 }
@@ -342,9 +344,10 @@ pub(crate) enum Editing {
 pub(crate) fn turn_menu(editing: Editing) -> Menu {
     let mut entries = vec![
         (keys::RESUME, "resume it", "then your message is sent"),
-        (keys::AGAIN, "try it again", "its message has a new attempt; then your message is sent"),
+        (keys::AGAIN, "retry it", "its message has a new attempt; then your message is sent"),
         (keys::DISCARD, "discard it", "it stays in the journal, hidden; then your message is sent"),
         (keys::EDIT, "edit its message", "it is discarded, and you type its message anew"),
+        (keys::FORK, "fork it", "it stays as it is; your message is sent in a fork in front of it"),
         (keys::QUIT, "quit", "nothing is changed, and your message is kept"),
     ];
     entries.retain(|(key, ..)| editing == Editing::Possible || *key != keys::EDIT);
@@ -358,6 +361,7 @@ pub(crate) fn choose(key: Key) -> Choice {
         keys::AGAIN => Choice::Retry,
         keys::DISCARD => Choice::Discard,
         keys::EDIT => Choice::Edit,
+        keys::FORK => Choice::Fork,
         _ => Choice::Quit,
     }
 }
@@ -472,10 +476,12 @@ mod tests {
         assert_eq!(chosen("discard", Editing::Impossible), Some(Choice::Discard));
         assert_eq!(chosen("q", Editing::Possible), Some(Choice::Quit));
         assert_eq!(chosen("g", Editing::Impossible), Some(Choice::Retry));
-        assert_eq!(chosen("5", Editing::Possible), Some(Choice::Quit));
+        assert_eq!(chosen("retry", Editing::Impossible), Some(Choice::Retry));
+        assert_eq!(chosen("k", Editing::Impossible), Some(Choice::Fork));
+        assert_eq!(chosen("6", Editing::Possible), Some(Choice::Quit));
         assert_eq!(chosen("", Editing::Possible), None);
-        assert_eq!(turn_menu(Editing::Possible).takes(), "type r, g, d, e or q");
-        assert_eq!(turn_menu(Editing::Impossible).takes(), "type r, g, d or q");
+        assert_eq!(turn_menu(Editing::Possible).takes(), "type r, g, d, e, k or q");
+        assert_eq!(turn_menu(Editing::Impossible).takes(), "type r, g, d, k or q");
         assert!(!turn_menu(Editing::Impossible).line().contains("edit"));
     }
 }

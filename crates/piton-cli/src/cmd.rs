@@ -36,4 +36,5 @@ pub(crate) mod sim_mcp;
 pub(crate) mod sim_serve;
 pub(crate) mod stop;
 pub(crate) mod tokens;
+pub(crate) mod trust;
 pub(crate) mod undo;

@@ -24,6 +24,7 @@ mod send;
 mod serve;
 mod sim;
 mod stop;
+mod trust;
 mod turns;
 mod undo;
 
@@ -46,6 +47,7 @@ pub(crate) use self::send::Send;
 pub(crate) use self::serve::{Serve, ServeWish, TokenFlags, UnitFlags};
 pub(crate) use self::sim::{Sim, SimServe};
 pub(crate) use self::stop::{STOP_WAIT_S, Stop};
+pub(crate) use self::trust::{Trust, TrustWish};
 pub(crate) use self::turns::Turns;
 pub(crate) use self::undo::{Undo, Which};
 use crate::output::Form;
@@ -117,8 +119,10 @@ pub(crate) enum Command {
     Rewind(Rewind),
     /// Take back what was changed in a file of this workspace, the newest change first
     Undo(Undo),
-    /// Servers of tools: show them, their tools, or trust those of this workspace
+    /// Servers of tools: show them and their tools, add one, take one out
     Mcp(Mcp),
+    /// Show what this workspace brings along for an agent, and trust it, or take that back
+    Trust(Trust),
     /// Write a first AGENTS.md for this project, by looking at it
     Init(Init),
     /// Show the settings and where they come from, or change one
@@ -206,21 +210,20 @@ pub(crate) enum Width {
     Exactly,
     /// The first words of each command, and whatever follows them
     FirstWords,
+    /// The program of each command, and whatever follows it
+    Program,
     /// Every path in the directory
     Directory,
     /// Every call of the tool
     Tool,
+    /// The first words of each command, and whatever follows them, outside the sandbox
+    Unconfined,
 }
 
 impl Width {
     /// As it is typed.
-    pub(crate) fn word(width: view::Width) -> &'static str {
-        match width {
-            view::Width::Exactly => "exactly",
-            view::Width::FirstWords => "first-words",
-            view::Width::Directory => "directory",
-            view::Width::Tool | _ => "tool",
-        }
+    pub(crate) fn word(width: view::Width) -> String {
+        width.word().replace('_', "-")
     }
 }
 
@@ -229,6 +232,8 @@ impl From<Width> for view::Width {
         match width {
             Width::Exactly => Self::Exactly,
             Width::FirstWords => Self::FirstWords,
+            Width::Program => Self::Program,
+            Width::Unconfined => Self::Unconfined,
             Width::Directory => Self::Directory,
             Width::Tool => Self::Tool,
         }
@@ -239,7 +244,7 @@ impl From<Width> for view::Width {
 #[derive(Debug, Args)]
 pub(crate) struct Permissions {
     #[command(subcommand)]
-    pub(crate) change: Option<Revoke>,
+    pub(crate) wish: Option<RulesWish>,
     /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(long, value_name = "ID", global = true)]
     pub(crate) id: Option<String>,
@@ -248,9 +253,14 @@ pub(crate) struct Permissions {
     pub(crate) json: bool,
 }
 
-/// What to do with a rule.
-#[derive(Clone, Copy, Debug, Subcommand)]
-pub(crate) enum Revoke {
+/// What to do with the rules.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum RulesWish {
+    /// Say what would become of a command, and why; nothing is run
+    Try {
+        /// The command line, in quotes
+        command: String,
+    },
     /// Take back a rule, of the conversation or of the settings
     Revoke {
         /// Its number in the list
@@ -369,8 +379,8 @@ pub(crate) struct Print {
     /// Its view, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// With --json: one entry per line instead, as stored
-    #[arg(long, requires = "json", conflicts_with = "attempts")]
+    /// Text with the control characters in it; with --json one entry per line instead, as stored
+    #[arg(long, conflicts_with = "attempts")]
     pub(crate) raw: bool,
 }
 
@@ -420,6 +430,9 @@ pub(crate) struct Logs {
     /// Go on until it ends
     #[arg(short, long)]
     pub(crate) follow: bool,
+    /// With the control characters in it: colours, titles and whatever else a terminal obeys
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 /// The flags of `piton doctor`.
@@ -467,6 +480,7 @@ impl Command {
             Self::Attach(attach) if attach.json => Form::Json,
             Self::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Self::Mcp(mcp) if mcp.json => Form::Json,
+            Self::Trust(trust) if trust.json => Form::Json,
             Self::Fork(fork) if fork.json => Form::Json,
             Self::Rewind(rewind) if rewind.json => Form::Json,
             Self::Undo(undo) if undo.json => Form::Json,
@@ -502,6 +516,7 @@ impl Command {
             | Self::Rewind(_)
             | Self::Undo(_)
             | Self::Mcp(_)
+            | Self::Trust(_)
             | Self::Models(_)
             | Self::Doctor(_)
             | Self::Tokens(_)

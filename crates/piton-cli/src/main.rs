@@ -31,7 +31,8 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
-use piton_agent::{Environment, Settings};
+use piton_agent::{Environment, Settings, keyless_environment};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use crate::flags::{Command, Flags, Sim};
 use crate::output::{Form, Output};
@@ -42,6 +43,8 @@ use crate::terminal::Terminal;
 /// with the runtime's own bound of 512 a crowd of them would keep everybody else from the disk. A thread is
 /// started only when it is needed.
 const BLOCKING_THREADS_MAX: usize = 4_096;
+/// The first number of a file behind the three standard ones.
+const FIRST_FILE: i32 = 3;
 /// Longest wait for threads to take their leave.
 const LEAVE_WAIT: Duration = Duration::from_secs(2);
 
@@ -50,6 +53,12 @@ fn main() -> ExitCode {
     if let Some(code) = piton_tools::supervise::dispatch(std::env::args_os()) {
         return code;
     }
+    // Keys are in our memory, and for a moment in our environment: no other process of this user reads them. Where
+    // that cannot be set, all else is as it was.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).unwrap_or_default();
+    let environment = keyless_environment();
+    // What our parent left open is ours to read (`<(command)` is such a file), and nobody's whom we start.
+    close_fds::set_fds_cloexec(FIRST_FILE, &[]);
     let mut output = Output::default();
     let flags = match Flags::try_parse() {
         Ok(flags) => flags,
@@ -65,7 +74,7 @@ fn main() -> ExitCode {
         Ok(runtime) => {
             // What was running is dropped in here, also when it was left in the middle: the runtime
             // still works when tools and the store take their leave.
-            let done = runtime.block_on(run(flags, &mut output));
+            let done = runtime.block_on(run(flags, environment, &mut output));
             // Threads that mind commands see that nobody waits, and kill what is left of them. One
             // that is stuck in a system call must not hold up the exit for ever.
             runtime.shutdown_timeout(LEAVE_WAIT);
@@ -79,9 +88,9 @@ fn main() -> ExitCode {
     report.show(&mut output, form).into()
 }
 
-async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
+async fn run(flags: Flags, environment: Environment, output: &mut Output) -> Result<Report, Fault> {
     signals::outlive_file_limit();
-    let settings = Settings::resolve(Environment::of_process())?;
+    let settings = Settings::resolve(environment)?;
     // A person who wants nothing recorded wants no log either.
     let is_recorded = flags.command.as_ref().is_none_or(|command| !command.records_nothing());
     if is_recorded && let Some(complaint) = log::start(&settings) {
@@ -122,6 +131,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Config(config) => cmd::config::run(&config, &settings, output),
         Command::Doctor(doctor) => cmd::doctor::run(&doctor, &settings, output).await,
         Command::Models(models) => cmd::models::run(&models, &settings, output).await,
+        Command::Trust(flags) => cmd::trust::run(&flags, &settings, output).await,
         Command::Mcp(flags) => cmd::mcp::run(&flags, &settings, output).await,
         Command::Sim(Sim::Mcp(flags)) => cmd::sim_mcp::run(flags, output).await,
         Command::Sim(Sim::Serve(serve)) => cmd::sim_serve::run(serve, output).await,
@@ -147,7 +157,8 @@ fn usage(error: &clap::Error, output: &mut Output) -> ExitCode {
     // The flags could not be read, but whoever wants data wants it also now.
     let wants_data = std::env::args_os().any(|arg| arg == "--json");
     let form = if wants_data { Form::Json } else { Form::Text };
-    let typed = std::env::args().skip(1).find_map(|word| habit(&word));
+    // Not every word that can be typed is text.
+    let typed = std::env::args_os().skip(1).find_map(|word| habit(&word.to_string_lossy()));
     let text = match typed.filter(|_| is_unknown(error.kind())) {
         Some(hint) => format!("{}\nhint: {hint}", without_tips(&text)),
         None => text,

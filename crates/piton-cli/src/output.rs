@@ -34,12 +34,15 @@ pub(crate) enum Form {
 
 /// The standard streams.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "two of each stream")]
 pub(crate) struct Output {
     data: Data,
     data_pipe: Pipe,
     talk_pipe: Pipe,
-    /// Whether data goes to a terminal; anywhere else it goes out exactly as it is.
+    /// Whether data goes to a terminal.
     on_terminal: bool,
+    /// Whether data goes out as it is, with all that a terminal would obey.
+    raw: bool,
     /// Whether talk goes to a terminal.
     talk_on_terminal: bool,
     /// What terminals are written to with.
@@ -87,6 +90,7 @@ impl Default for Output {
             data_pipe: Pipe::new(End::Data),
             talk_pipe: Pipe::new(End::Talk),
             on_terminal: io::stdout().is_terminal(),
+            raw: false,
             talk_on_terminal: io::stderr().is_terminal(),
             style: screen::style(),
             answer: Some(Stream::default()),
@@ -101,16 +105,26 @@ impl Default for Output {
 }
 
 impl Output {
-    /// Writes text that is data.
+    /// From now on data goes out as it is.
+    pub(crate) fn leave_raw(&mut self) {
+        self.raw = true;
+    }
+
+    /// Writes text that is data. A pipe may lead to a terminal, so nothing that one would obey goes into it.
     pub(crate) fn data(&mut self, text: &str) {
-        if self.on_terminal { self.put(&visible(text)) } else { self.put(text) }
+        if self.raw { self.put(text) } else { self.put(&visible(text)) }
+    }
+
+    /// Writes a whole document, which is as it is everywhere but on a terminal: it will be a file.
+    pub(crate) fn document(&mut self, text: &str) {
+        if self.on_terminal { self.data(text) } else { self.put(text) }
     }
 
     /// Writes lines of data for people: on a terminal broken between words, else as they are.
     pub(crate) fn lines(&mut self, text: &str) {
         match self.page() {
             Some(page) => self.put(&format!("{}\n", fold(&visible(text), page.columns, 0))),
-            None => self.put(&format!("{text}\n")),
+            None => self.data(&format!("{text}\n")),
         }
     }
 
@@ -122,7 +136,7 @@ impl Output {
                 let painted = answer.push(text, page);
                 self.put(painted.as_str());
             }
-            (None, Some(_)) => self.put(text),
+            (None, Some(_)) => self.data(text),
         }
     }
 
@@ -155,7 +169,7 @@ impl Output {
     /// What data is laid out for, if a person watches it.
     pub(crate) fn page(&self) -> Option<Page> {
         let page = || Page { columns: screen::size(io::stdout()).columns, style: self.style };
-        self.on_terminal.then(page)
+        (self.on_terminal && !self.raw).then(page)
     }
 
     /// What talk is laid out for, if it goes to a terminal.
@@ -172,8 +186,12 @@ impl Output {
 
     /// Writes a line of data for programs.
     pub(crate) fn json(&mut self, line: &Line<'_>) {
-        let text = line.text() + "\n";
-        if self.on_terminal { self.put(&visible_json(&text)) } else { self.put(&text) }
+        self.json_text(&line.text());
+    }
+
+    /// Writes a line of JSON that somebody else has made.
+    pub(crate) fn json_text(&mut self, json: &str) {
+        self.put(&visible_json(&format!("{json}\n")));
     }
 
     /// Whether somebody watches the data come.

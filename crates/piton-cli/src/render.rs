@@ -16,6 +16,7 @@ pub(crate) mod legible;
 pub(crate) mod lines;
 pub(crate) mod markdown;
 pub(crate) mod moves;
+pub(crate) mod offered;
 pub(crate) mod origin;
 pub(crate) mod paint;
 pub(crate) mod print;

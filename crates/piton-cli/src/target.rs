@@ -8,13 +8,15 @@ use piton_core::id::ConversationId;
 use piton_store::{Directory, Filter, Journal, Listed, Page, StoreError};
 
 use crate::output::Output;
-use crate::report::Fault;
+use crate::report::{Fault, InputFault};
 use crate::store;
 
 /// Conversations looked through for a beginning of an id.
 const FOUND_MAX: usize = 1_000;
 /// Conversations named when an id is ambiguous or unknown.
 const NAMED_MAX: usize = 8;
+/// Shortest beginning of an id by which a conversation is named, put away or removed, in letters.
+const CHANGED_LETTERS_MIN: usize = 4;
 /// Shortest beginning of an id by which near ones are looked for, in letters.
 const NEAR_LETTERS_MIN: usize = 1;
 
@@ -74,6 +76,21 @@ pub(crate) async fn by_prefix(
             Err(Fault::UnknownConversation { typed, near, aside })
         }
     }
+}
+
+/// The same for a conversation that is to be named, put away or removed: a letter or two may be a slip.
+pub(crate) async fn to_change(
+    journal: &dyn Journal,
+    typed: &str,
+    settings: &Settings,
+) -> Result<ConversationId, Fault> {
+    let found = by_prefix(journal, typed, settings).await?;
+    let prefix = typed.trim().to_lowercase();
+    let is_short = prefix.chars().count() < CHANGED_LETTERS_MIN;
+    if is_short && back(&prefix).is_none() && found.as_str() != prefix {
+        return Err(InputFault::ShortId { typed: prefix, found, min: CHANGED_LETTERS_MIN }.into());
+    }
+    Ok(found)
 }
 
 /// Which one of the newest conversations of the workspace is meant by a word, counted from 1.

@@ -1,8 +1,7 @@
 //! What can happen: the facts of a conversation, as stored.
 //!
-//! This is the one file whose edits are reviewed for stored-data compatibility. Names are past
-//! facts. A released variant is frozen: new fields are optional, old ones stay. A kind that this
-//! build does not know is kept verbatim, because another build may.
+//! This is the one file whose edits are reviewed for stored-data compatibility. Names are past facts. A released
+//! variant is frozen: new fields are optional, old ones stay. An unknown kind is kept: another build may know it.
 
 mod about;
 mod command;
@@ -21,6 +20,10 @@ mod verbatim;
 
 use std::sync::Arc;
 
+pub use piton_permit::{
+    ArgumentRole, Grants, NotAMode, PermissionMode, PermissionRule, Permissions, RuleEffect,
+    RuleScope,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -31,9 +34,8 @@ pub use self::about::{
 };
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
-    ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAMode, NotAModel, NotAnEffort,
-    PermissionMode, PermissionRule, Permissions, QUEUE_MAX, RuleEffect, RuleScope, SCRIPT, Window,
-    WindowSource,
+    ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, QUEUE_MAX,
+    SCRIPT, Window, WindowSource,
 };
 pub use self::context::ContextItem;
 pub use self::cost::{CostLimit, Price};
@@ -47,7 +49,7 @@ pub use self::shelf::Shelf;
 pub use self::summary::{Cut, Range, ShortOutput, SummaryFault};
 pub(crate) use self::tool::split_notes;
 pub use self::tool::{
-    ArgumentRole, BlobRef, EffectClass, FileEdit, Handle, Outcome, OutputFile, ToolOutput, ToolSpec,
+    BlobRef, EffectClass, FileEdit, Handle, Outcome, OutputFile, ToolOutput, ToolSpec,
 };
 pub use self::undo::{UndoIntent, UndoOutcome};
 pub use self::verbatim::Verbatim;

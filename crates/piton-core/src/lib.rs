@@ -25,21 +25,30 @@ pub mod changing;
 pub mod coordinate;
 pub mod cut;
 pub mod overflow;
-pub mod patch;
-pub mod permit;
 pub mod recall;
 pub mod recap;
 pub mod repair;
 pub mod retry;
 mod shorten;
 pub mod summarise;
+mod tool_names;
 
 pub mod difference;
 pub mod language;
 pub mod money;
 pub mod outcome;
+pub mod public_address;
 pub mod question;
 pub mod summary;
 pub mod tasks;
 pub mod tokens;
 pub mod view;
+
+pub use piton_permit::patch;
+
+/// Permission rules, held against tools as journals have them.
+pub mod permit {
+    pub use piton_permit::*;
+
+    pub use crate::tool_names::{SHELL, review};
+}

@@ -39,9 +39,10 @@ pub use self::words::{answer_text, said, title};
 pub use crate::decide::calls::UNKNOWN_TEXT;
 pub use crate::event::{
     About, BlobRef, BreakReason, Choice, Diff, EffectClass, Effort, FailureClass, FilePreview,
-    FinishReason, ForkOrigin, Found, ImportPiece, ImportRemark, ImportSource, InquiryAnswer,
-    InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode, PermissionRule,
-    Preview, Price, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome, Usage, Wants,
+    FinishReason, ForkOrigin, Found, Grants, ImportPiece, ImportRemark, ImportSource,
+    InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode,
+    PermissionRule, Preview, Price, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome, Usage,
+    Wants,
 };
 pub use crate::permit::{Part, Width};
 pub use crate::state::ModelUsage;

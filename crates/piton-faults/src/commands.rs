@@ -9,7 +9,7 @@ use crate::outcome::Outcome;
 use crate::people::{self, Chance};
 use crate::plan::Plan;
 use crate::report::{Row, progress};
-use crate::scene::{Deed, Said, Scene, ended};
+use crate::scene::{Deed, Said, Scene, ended, is_walled};
 use crate::trace::Watch;
 
 /// Has an effect that is counted, says something, and ends in a way of its own.
@@ -17,6 +17,9 @@ const COMMAND: &str = "echo x >> ledger; sleep 0.01; echo said; exit 7";
 const STATUS: i32 = 7;
 /// Deaths come within this time, in microseconds: a little more than a round takes.
 const LIFE_US: u64 = 60_000;
+/// What these deaths are called where there is a sandbox.
+const WALLED: &str =
+    "commands in the sandbox: random deaths of agent, supervisors, founder and warden";
 /// Rounds between two words of progress.
 const TOLD_EVERY: u32 = 100;
 
@@ -36,11 +39,12 @@ pub(crate) fn boot() -> String {
 /// Agent, outer and inner supervisor are killed, in any combination, at any instant.
 pub(crate) fn random_deaths(plan: &Plan) -> Outcome<Vec<Row>> {
     let mut chance = Chance(plan.seed);
-    let mut row = Row::of("commands: random deaths of agent, outer and inner supervisor");
+    let name = "commands: random deaths of agent, outer and inner supervisor";
+    let mut row = if is_walled() { Row::of(WALLED) } else { Row::of(name) };
     for round in 0..plan.rounds {
         let scene = Scene::new(&deed(&boot()))?;
-        // Which of the three die; never nobody.
-        let who = 1 + chance.below(7);
+        // Which of the three die, and what starts commands in the sandbox; never nobody.
+        let who = 1 + chance.below(if is_walled() { 15 } else { 7 });
         let after = Duration::from_micros(chance.below(LIFE_US));
         let mut agent = scene.come("first", &Watch::Nothing)?;
         // wait: the instant of death is the experiment, nothing is synchronised by it

@@ -47,10 +47,16 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
     lists.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// Kills any of three: the bits of `who` are the outer supervisor, the inner one and the agent.
+/// Kills any of four: the bits of `who` are the outer supervisor, the inner one, the agent, and what starts
+/// commands in the sandbox.
 pub(crate) fn kill_some(agent: i32, who: u64) {
     for outer in children(agent) {
         let inner = children(outer);
+        if who & 8 != 0 {
+            let below = inner.iter().flat_map(|inner| children(*inner));
+            let below: Vec<_> = below.flat_map(|it| [vec![it], children(it)].concat()).collect();
+            below.into_iter().filter(|pid| starts_commands(*pid)).for_each(kill);
+        }
         if who & 1 != 0 {
             kill(outer);
         }
@@ -61,6 +67,12 @@ pub(crate) fn kill_some(agent: i32, who: u64) {
     if who & 4 != 0 {
         kill(agent);
     }
+}
+
+/// Whether a process is a founder or a warden.
+fn starts_commands(pid: i32) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.split(|byte| *byte == 0).any(|word| word == b"founder" || word == b"warden")
 }
 
 pub(crate) fn kill(pid: i32) {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use piton_core::event::{Handle, Outcome as Ended, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
+use piton_tools::sandbox::{Rules, When};
 use piton_tools::supervise::Supervisor;
 use piton_tools::{ApplyPatch, Arguments, EditFile, Shell, Site, Tool, WriteFile};
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ use crate::outcome::Outcome;
 use crate::people::{self, ROOT};
 use crate::trace::Watch;
 
+/// Says that commands run in the sandbox, to all processes of an experiment.
+const WALL: &str = "PITON_FAULTS_WALL";
 /// The call that everything is about.
 pub(crate) const CALL: CallId = CallId { turn: TurnId(1), step: 1, index: 0 };
 /// Longest wait for something that must happen.
@@ -41,10 +44,22 @@ impl Deed {
             _ => {
                 let program = std::env::current_exe()?;
                 let supervisor = Supervisor::new(program, root.join("calls"), Vec::new());
+                let supervisor =
+                    if is_walled() { supervisor.sandbox(walled()) } else { supervisor };
                 Box::new(Shell::supervised(std::sync::Arc::new(supervisor)))
             }
         })
     }
+}
+
+/// Whether commands run in the sandbox.
+pub(crate) fn is_walled() -> bool {
+    std::env::var_os(WALL).is_some_and(|wall| wall == "on")
+}
+
+/// The sandbox as it is by itself, around every command.
+fn walled() -> Rules {
+    Rules { when: When::Always, network: false, unix_sockets: false, ..Rules::none() }
 }
 
 /// What an agent was told.

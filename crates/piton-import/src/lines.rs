@@ -142,9 +142,9 @@ fn of_damaged(text: &[u8], line: u64, firsts: &BTreeSet<String>, story: &mut Sto
         rest = &[];
     }
     if found.is_empty() && rest.is_empty() {
-        story.remark("torn_line", Stand::line(line), &excerpt(text));
+        story.remark("torn_line", Stand::line(line), &torn(text));
     } else if !rest.is_empty() {
-        story.remark("torn_line", Stand::line(line), &excerpt(rest));
+        story.remark("torn_line", Stand::line(line), &torn(rest));
         let begins = memmem::find_iter(rest, b"{\"").filter(|begin| 0 < *begin);
         let written_on = begins.take(RECORDS_TRIED_MAX).find_map(|begin| {
             let text = rest.get(begin..)?;
@@ -162,6 +162,17 @@ fn first_name(object: &[u8]) -> Option<String> {
     let inner = object.strip_prefix(b"{")?.trim_ascii_start().strip_prefix(b"\"")?;
     let end = inner.iter().position(|byte| *byte == b'"')?;
     std::str::from_utf8(inner.get(..end)?).ok().map(ToOwned::to_owned)
+}
+
+/// A line that is no object, for people. What a full disk leaves can end within a character.
+fn torn(text: &[u8]) -> String {
+    match std::str::from_utf8(text) {
+        Err(error) if error.error_len().is_none() => {
+            let whole = text.get(..error.valid_up_to()).unwrap_or(text);
+            format!("cut in the middle of a character: {}", excerpt(whole))
+        }
+        Ok(_) | Err(_) => excerpt(text),
+    }
 }
 
 /// The readable beginning of a line, for people.

@@ -26,7 +26,7 @@ use crate::handler::{Desk, Handler};
 use crate::listing::{Listing, Tasks};
 use crate::place::Place;
 use crate::process::{Process, Program};
-use crate::settings::{Launch, ServerSettings};
+use crate::settings::{Launch, Origin, ServerSettings};
 use crate::text::line;
 use crate::wire::{Watched, Wire};
 
@@ -229,7 +229,12 @@ async fn attempt(
         Launch::Program { command, args, env, cwd } => {
             let directory = cwd.as_ref().map_or_else(PathBuf::new, Clone::clone);
             let directory = place.workspace.join(directory);
-            let program = Program { command, args, env, directory: &directory };
+            let rules = settings.rules.as_ref();
+            let policy = rules.map(|rules| rules.around(&place.workspace)).transpose();
+            let policy = policy.map_err(|lack| Greeting::Failed(unconfined(settings, &lack)))?;
+            let policy = policy.flatten();
+            let policy = policy.as_ref();
+            let program = Program { command, args, env, directory: &directory, policy };
             let (started, pipes) = Process::start(program)
                 .map_err(|error| Greeting::Failed(format!("cannot start {command}: {error}")))?;
             // The one before it, if there was one, ends here.
@@ -251,6 +256,15 @@ async fn attempt(
                 .await
         }
     }
+}
+
+/// Why a program is not started that is to be confined.
+fn unconfined(settings: &ServerSettings, lack: &str) -> String {
+    let otherwise = match settings.origin {
+        Origin::Settings => "sandbox = false",
+        Origin::Project => "piton mcp trust --unconfined",
+    };
+    format!("it is to run in the sandbox, and {lack}; to start it without: {otherwise}")
 }
 
 async fn greet<T>(transport: T, server: &str, mode: ClientLifecycleMode) -> Result<Opened, Greeting>

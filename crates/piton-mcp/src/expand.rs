@@ -50,6 +50,12 @@ impl<'a> Expand<'a> {
         Ok(out)
     }
 
+    /// The names of the variables in a text.
+    pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
+        let inside = text.split("${").skip(1).filter_map(|rest| rest.split('}').next());
+        inside.filter_map(|inside| inside.split(":-").next())
+    }
+
     fn variable(&self, inside: &str) -> Result<String, Missing> {
         let (name, otherwise) = match inside.split_once(":-") {
             Some((name, otherwise)) => (name, Some(otherwise)),

@@ -1,6 +1,6 @@
 //! Tools of MCP servers: programs of others, reached over pipes or HTTP.
 //!
-//! Knows how servers are configured, trusted, started, asked and ended, and hands out their tools as
+//! Knows how servers are configured, started, asked and ended, and hands out their tools as
 //! [`piton_tools::Tool`]s. Knows neither the model nor the journal.
 //!
 //! A call is sent at most once. What was never sent has failed; what was sent and not answered is
@@ -14,7 +14,6 @@ mod settings;
 
 mod expand;
 mod project;
-mod trust;
 
 mod place;
 mod servers;
@@ -53,4 +52,3 @@ pub use self::server::Server;
 pub use self::servers::{Freshness, Offer, Servers};
 pub use self::settings::{Launch, Origin, ServerSettings, WrittenServer};
 pub use self::tool::McpTool;
-pub use self::trust::{Approvals, TrustFault};

@@ -11,9 +11,11 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use piton_tools::sandbox::{Policy, start_behind};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::{AsyncReadExt as _, copy, sink};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -77,15 +79,20 @@ pub(crate) struct Program<'a> {
     pub(crate) args: &'a [String],
     pub(crate) env: &'a BTreeMap<String, String>,
     pub(crate) directory: &'a Path,
+    /// What it may do; none leaves it free.
+    pub(crate) policy: Option<&'a Policy>,
 }
 
 impl Process {
     /// Starts it.
     pub(crate) fn start(program: Program<'_>) -> io::Result<(Self, Pipes)> {
-        let mut child = Command::new(resolved(program))
+        let passed = program.policy.map(|policy| policy.env.as_slice()).unwrap_or_default();
+        let mut command = within_limits(program);
+        command
             .args(program.args)
             .env_clear()
             .envs(base())
+            .envs(present(passed))
             .envs(program.env)
             .current_dir(program.directory)
             .stdin(Stdio::piped())
@@ -93,8 +100,11 @@ impl Process {
             .stderr(Stdio::piped())
             // Ctrl-C is meant for the agent, and processes of the server end with the server.
             .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
+            .kill_on_drop(true);
+        let mut child = match program.policy {
+            None => command.spawn()?,
+            Some(policy) => behind(policy, command)?,
+        };
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a pipe is missing"));
@@ -194,8 +204,33 @@ fn resolved(program: Program<'_>) -> OsString {
     }
 }
 
+/// The program, or a shell that becomes it within its limits.
+fn within_limits(program: Program<'_>) -> Command {
+    let limits = program.policy.map(|policy| policy.limits.words()).unwrap_or_default();
+    if limits.is_empty() {
+        return Command::new(resolved(program));
+    }
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(format!("{limits}exec \"$0\" \"$@\"")).arg(resolved(program));
+    command
+}
+
 fn base() -> impl Iterator<Item = (&'static OsStr, OsString)> {
-    BASE.iter().filter_map(|name| Some((OsStr::new(*name), std::env::var_os(name)?)))
+    present(&BASE)
+}
+
+/// Those of these variables that are set.
+fn present<N: AsRef<OsStr>>(names: &[N]) -> impl Iterator<Item = (&OsStr, OsString)> {
+    names.iter().filter_map(|name| Some((name.as_ref(), std::env::var_os(name)?)))
+}
+
+/// Starts a program behind the walls of a policy, which are put around a thread of its own.
+fn behind(policy: &Policy, mut command: Command) -> io::Result<Child> {
+    let runtime = Handle::current();
+    start_behind(policy, move || {
+        let _here = runtime.enter();
+        command.spawn()
+    })
 }
 
 async fn listen(mut stderr: ChildStderr, complaints: Arc<Mutex<Vec<u8>>>) {

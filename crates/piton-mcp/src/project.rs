@@ -2,7 +2,7 @@
 //!
 //! It names programs, so nothing of it counts before a person has approved exactly these bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -100,6 +100,15 @@ impl Project {
         self.servers.is_empty()
     }
 
+    /// The variables of the user that a server asks for, by its name.
+    pub fn variables(&self, server: &str) -> BTreeSet<&str> {
+        let Some(it) = self.servers.get(server) else { return BTreeSet::new() };
+        let texts = it.command.iter().chain(&it.args).chain(&it.url);
+        let texts = texts.chain(it.env.values()).chain(it.headers.values());
+        let cwd = it.cwd.as_deref().and_then(Path::to_str).into_iter();
+        texts.map(String::as_str).chain(cwd).flat_map(Expand::names).collect()
+    }
+
     /// The servers. What they say of their tools never counts: only the user's settings grant that.
     pub fn servers(&self, expand: &Expand<'_>) -> Vec<ServerSettings> {
         let settled = self.servers.iter().map(|(name, json)| json.settle(name, expand));
@@ -172,6 +181,16 @@ mod tests {
         assert!(!by("off").enabled);
         assert!(by("greedy").launch.as_ref().unwrap_err().contains("API_KEY"));
         assert!(found.iter().all(|server| !server.trust && server.origin == Origin::Project));
+    }
+
+    #[test]
+    fn the_variables_that_a_server_asks_for_are_known_wherever_they_stand() {
+        let json = r#"{"mcpServers": {"a": {"command": "x", "args": ["${A}/${B:-b}"],
+            "env": {"K": "${C}"}}, "b": {"url": "https://h?k=${D}", "headers": {"X": "${E"}}}}"#;
+        let project = Project::parse(json.as_bytes()).unwrap();
+        assert_eq!(project.variables("a").into_iter().collect::<Vec<_>>(), ["A", "B", "C"]);
+        assert_eq!(project.variables("b").into_iter().collect::<Vec<_>>(), ["D", "E"]);
+        assert!(project.variables("c").is_empty());
     }
 
     #[test]

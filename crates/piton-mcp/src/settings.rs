@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use piton_tools::sandbox::{Confinement, Rules};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,6 +28,9 @@ pub struct WrittenServer {
     pub env: BTreeMap<String, String>,
     /// Where it is started; the workspace if absent, and relative to that.
     pub cwd: Option<PathBuf>,
+    /// Whether the program runs in the sandbox; a table also says what is open to it: `write`, `read`, `network`, `unix_sockets`, `env`.
+    #[schemars(extend("default" = false))]
+    pub sandbox: Confinement,
     /// Where the server is, if it is no program of ours.
     pub url: Option<String>,
     /// Headers of every request to it. Their values are never shown.
@@ -62,6 +66,8 @@ pub struct ServerSettings {
     pub launch: Result<Launch, String>,
     /// Whether what it says about the effects of its tools counts.
     pub trust: bool,
+    /// The rules that its program is confined by; none leaves it free.
+    pub rules: Option<Rules>,
     /// Whether it is wanted.
     pub enabled: bool,
     /// Longest wait for it to be there.
@@ -146,6 +152,7 @@ impl WrittenServer {
             how: self.how(),
             launch: self.launch(expand),
             trust: self.trust,
+            rules: None,
             enabled: self.enabled.unwrap_or(true),
             connect_wait: seconds(self.connect_seconds, CONNECT_SECONDS),
             call_wait: (!call_wait.is_zero()).then_some(call_wait),
@@ -166,6 +173,10 @@ impl WrittenServer {
         match (&self.command, &self.url) {
             (Some(_), Some(_)) => Err("it has a command and a url: keep one of them".into()),
             (None, None) => Err("it has neither a command nor a url".into()),
+            (None, Some(_)) if self.sandbox != Confinement::No => {
+                Err("it is no program of ours, which a sandbox could hold: leave sandbox out"
+                    .into())
+            }
             (Some(command), None) => {
                 let args: Result<_, String> = self.args.iter().map(|arg| text(arg)).collect();
                 let cwd = self.cwd.as_ref().map(|cwd| text(&cwd.to_string_lossy())).transpose()?;

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use piton_core::question::{Field, FieldKind, Form};
 use piton_core::view::{
-    Always, Choice, InquiryKind, QuestionView, RuleEffect, RuleScope, Shape, Wants, Width,
+    Always, Choice, InquiryKind, QuestionView, RuleEffect, RuleScope, Shape, Wants,
 };
 use serde_json::Value;
 
@@ -107,6 +107,7 @@ fn what(asked: &QuestionView) -> Markup {
         @if let Some(why) = found.and_then(|found| found.refused.as_deref()) {
             p.err { "As things are, it could not start: " (visible(why)) }
         }
+        @for line in &asked.opens { p.what { (visible(line)) } }
         @if !asked.parts.is_empty() {
             ul.body.kept aria-label="Commands" {
                 @for part in &asked.parts {
@@ -198,13 +199,7 @@ fn rule_value(always: &Always) -> String {
         RuleScope::Project => "project",
         RuleScope::User => "user",
     };
-    let width = match always.width {
-        Width::FirstWords => "first_words",
-        Width::Directory => "directory",
-        Width::Tool => "tool",
-        Width::Exactly | _ => "exactly",
-    };
-    format!("{scope}.{width}")
+    format!("{scope}.{}", always.width.word())
 }
 
 fn in_doubt(asked: &QuestionView, id: &str) -> Markup {

@@ -1,5 +1,6 @@
 //! Kinds of failures, ends and rules in words.
 
+use piton_core::permit::grants;
 use piton_core::summary::shorten;
 use piton_core::view::{
     Answer, BreakReason, FailureClass, InquiryAnswer, PermissionRule, RuleEffect, RuleScope,
@@ -105,6 +106,8 @@ pub(crate) fn rule(rule: &PermissionRule) -> String {
     words.extend(rule.command.clone());
     words.extend(rule.path.clone());
     words.extend(rule.arguments.iter().map(|(key, pattern)| format!("{key}=/{pattern}/")));
+    words.extend(rule.is_unconfined().then(|| "outside the sandbox".to_owned()));
+    words.extend(grants::words(&rule.grants).into_iter().map(|opening| format!("· may {opening}")));
     words.join(" ")
 }
 

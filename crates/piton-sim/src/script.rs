@@ -7,6 +7,7 @@
 pub mod binding;
 pub mod fault;
 mod notation;
+pub(crate) mod obey;
 mod step;
 mod stream;
 pub(crate) mod summary;
@@ -199,8 +200,19 @@ impl Model for ScriptedModel {
         }
         let talk: Vec<Talk> = transcript.messages().iter().flat_map(talk).collect();
         let Cue { step, place, faults_at } = self.script.cue(&talk, tokens);
+        let step = step.obeying(&read(transcript));
         stream::play(&step, self.met.next(faults_at, &step.faults, |_| true), place)
     }
+}
+
+/// All that a transcript gives to read.
+fn read(transcript: &Transcript) -> Vec<&str> {
+    let messages = transcript.messages().iter().flat_map(|message| match message {
+        Message::User(parts) => parts.iter().filter_map(typed).collect::<Vec<_>>(),
+        Message::Assistant(_) => Vec::new(),
+        Message::Results(results) => results.iter().map(|result| &*result.text).collect(),
+    });
+    [transcript.system()].into_iter().chain(messages).collect()
 }
 
 fn talk(message: &Message) -> Vec<Talk> {

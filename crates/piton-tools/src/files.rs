@@ -6,7 +6,7 @@
 
 mod apply_patch;
 mod change;
-mod digest;
+pub(crate) mod digest;
 mod edit_file;
 mod glob;
 mod grep;

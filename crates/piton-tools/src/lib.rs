@@ -12,6 +12,8 @@ mod ask_user;
 mod contract;
 pub mod fail;
 mod files;
+mod noted;
+mod proxy;
 mod reexec;
 pub mod sandbox;
 mod shell;

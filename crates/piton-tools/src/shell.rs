@@ -11,6 +11,7 @@ mod end_notes;
 mod line;
 mod plain;
 mod process;
+mod protected;
 mod shell_stop;
 mod shell_tool;
 mod shell_wait;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::contract::{Tool, Toolbox};
 use crate::files::{ApplyPatch, EditFile, Glob, Grep, ListDir, ReadFile, WriteFile};
+use crate::noted::Noted;
 use crate::sandbox::Rules;
 use crate::shell::{Shell, ShellStop, ShellWait, ShellWrite};
 use crate::supervise::Supervisor;
@@ -18,13 +19,14 @@ impl Toolbox {
 
     /// The same, with commands that outlive the agent.
     pub fn supervised(supervisor: Arc<Supervisor>) -> Self {
+        let noted = files().map(|tool| Arc::new(Noted::new(tool, &supervisor)) as Arc<dyn Tool>);
         let commands: [Arc<dyn Tool>; 4] = [
             Arc::new(Shell::supervised(supervisor.clone())),
             Arc::new(ShellWait::new(supervisor.clone())),
             Arc::new(ShellWrite::new(supervisor.clone())),
             Arc::new(ShellStop::new(supervisor)),
         ];
-        files().into_iter().chain(commands).collect()
+        noted.into_iter().chain(commands).collect()
     }
 
     /// The same, with commands that end with the agent, do not see some variables, and are confined.

@@ -3,8 +3,9 @@
 //! Of the whole process, because a log is: what a library says of a request does not know whose key
 //! it quotes. What goes to the journal has veils of its own, and does not ask here.
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
+
+use zeroize::Zeroizing;
 
 use crate::veil::Veil;
 
@@ -15,7 +16,8 @@ const SECRET_BYTES_MIN: usize = 3;
 /// Most secrets that are kept. A process with more has keys that change all the time: old ones go.
 const SECRETS_MAX: usize = 256;
 
-static USED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// The oldest one first. One that goes is wiped.
+static USED: Mutex<Vec<Zeroizing<String>>> = Mutex::new(Vec::new());
 
 /// Remembers a secret from now on.
 pub fn remember(secret: &str) {
@@ -24,11 +26,11 @@ pub fn remember(secret: &str) {
         return;
     }
     let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !used.contains(secret) {
+    if !used.iter().any(|known| **known == secret) {
         if SECRETS_MAX <= used.len() {
-            used.pop_first();
+            used.remove(0);
         }
-        used.insert(secret.to_owned());
+        used.push(Zeroizing::new(secret.to_owned()));
     }
 }
 
@@ -36,7 +38,7 @@ pub fn remember(secret: &str) {
 pub fn covered(text: &str) -> String {
     let used = USED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut covered = text.to_owned();
-    Veil::covering(used.iter().map(String::as_str), COVER).text(&mut covered);
+    Veil::covering(used.iter().map(|secret| secret.as_str()), COVER).text(&mut covered);
     covered
 }
 

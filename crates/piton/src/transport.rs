@@ -26,7 +26,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio_util::bytes::Bytes;
 
 pub use self::endpoint::{Auth, Endpoint, KeySource, Secret};
-use self::keys::Keys;
+use self::keys::{Keys, is_telling};
 use self::page::Sender;
 use self::patience::Patience;
 use crate::model::{AnswerStream, Model, ModelFailure};
@@ -202,11 +202,13 @@ impl Request {
         let mut headers = HeaderMap::new();
         let mut set = |name: &str, value: &str| {
             let header = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
-            let (name, value) = header.ok_or_else(|| {
+            let (known, mut value) = header.ok_or_else(|| {
                 let message = format!("the header {name} or its value cannot be sent");
                 ModelFailure::new(FailureClass::InvalidRequest, message)
             })?;
-            headers.insert(name, value);
+            // It is shown to nobody on its way, and in no table that HTTP/2 compresses with.
+            value.set_sensitive(is_telling(name));
+            headers.insert(known, value);
             Ok::<(), ModelFailure>(())
         };
         set("content-type", "application/json")?;

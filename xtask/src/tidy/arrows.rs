@@ -34,8 +34,14 @@ const fn face(name: &'static str, ours: &'static [&'static str]) -> Rule {
 /// Every crate there is or will be. One that is not listed may not exist.
 const RULES: &[Rule] = &[
     Rule {
-        name: "piton-core",
+        name: "piton-permit",
         ours: &[],
+        foreign: Foreign::Only(&["regex", "schemars", "serde", "serde_json", "thiserror"]),
+        face: false,
+    },
+    Rule {
+        name: "piton-core",
+        ours: &["piton-permit"],
         foreign: Foreign::Only(&["regex", "schemars", "serde", "serde_json", "thiserror"]),
         face: false,
     },

@@ -68,7 +68,7 @@ fn table<'a>(
 }
 
 /// The words of which a key takes one, with their meaning.
-fn words(schema: &Value) -> impl Iterator<Item = (&str, &str)> {
+fn words(schema: &Value) -> impl Iterator<Item = (&str, String)> {
     let words = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
     words.filter_map(|word| Some((word.get("const")?.as_str()?, meaning(word))))
 }
@@ -86,13 +86,21 @@ fn takes(schema: &Value) -> String {
             }
             _ => "table".into(),
         },
+        Some(Value::Array(types)) if types.iter().any(|name| name == "boolean") => {
+            let other = match schema.get("items") {
+                Some(_) => format!("list of {}", of("items")),
+                None => "a table".into(),
+            };
+            format!("`true`, `false`, or {other}")
+        }
         Some(Value::Array(_)) => "text, or list of text".into(),
         Some(_) | None => "a word".into(),
     }
 }
 
-fn meaning(schema: &Value) -> &str {
-    note(schema, "description").unwrap_or_default()
+/// In one line: a row of a table has no more.
+fn meaning(schema: &Value) -> String {
+    note(schema, "description").unwrap_or_default().replace('\n', " ")
 }
 
 fn write(text: &mut String, what: std::fmt::Arguments<'_>) {

@@ -2,7 +2,11 @@
 //!
 //! A repository may come from strangers, and its settings name programs that git runs. So git is told to
 //! take no lock, to run no hook, no monitor and no filter, to look into no submodule and to fetch nothing.
+//! Filters are named by its settings, so they are asked for first, and each is replaced by nothing.
 
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -20,7 +24,14 @@ const OUTPUT_BYTES_MAX: u64 = 256 * 1024;
 const NAMES_MAX: usize = 10;
 /// The tree without files. Attributes are taken from it, so none names a filter.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-const ARGUMENTS: [&str; 17] = [
+/// How git ends that finds no setting of a name.
+const NONE_FOUND: i32 = 1;
+/// Most filters that settings may name.
+const FILTERS_MAX: usize = 64;
+/// A variable with nothing in it: what stands in place of a filter.
+const NOTHING: &str = "PITON_NOTHING";
+/// What every call of git begins with.
+const CAREFULLY: [&str; 12] = [
     "--no-optional-locks",
     "--no-pager",
     "--attr-source",
@@ -29,6 +40,13 @@ const ARGUMENTS: [&str; 17] = [
     "core.fsmonitor=false",
     "-c",
     "core.hooksPath=/dev/null",
+    "-c",
+    "core.attributesFile=/dev/null",
+    // A directory that only looks like a repository has settings too.
+    "-c",
+    "safe.bareRepository=explicit",
+];
+const STATUS: [&str; 9] = [
     "-c",
     "status.submoduleSummary=false",
     "status",
@@ -39,6 +57,7 @@ const ARGUMENTS: [&str; 17] = [
     "--ignore-submodules=all",
     "--no-renames",
 ];
+const FILTERS: [&str; 5] = ["config", "--null", "--name-only", "--get-regexp", "^filter\\."];
 
 /// Branch and changes in words; none, if this is no repository.
 pub(super) async fn state(workspace: &Path, environment: &Environment) -> Option<String> {
@@ -52,21 +71,66 @@ pub(super) async fn state(workspace: &Path, environment: &Environment) -> Option
 }
 
 async fn ask(workspace: &Path, environment: &Environment) -> Option<String> {
-    let mut command = Command::new("git");
-    command.args(ARGUMENTS).current_dir(workspace).kill_on_drop(true);
-    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_NO_LAZY_FETCH", "1").env("LC_ALL", "C");
-    if let Some(path) = environment.value("PATH") {
-        command.env("PATH", path);
+    let mut filters = git(workspace, environment);
+    filters.args(CAREFULLY).args(FILTERS);
+    let (found, code) = output_of(filters).await?;
+    let is_known = code == 0 || code == NONE_FOUND;
+    if !is_known || OUTPUT_BYTES_MAX <= found.len() as u64 {
+        return None;
     }
+    let mut status = git(workspace, environment);
+    status.args(without_filters(&found)?).args(CAREFULLY).args(STATUS);
+    let (output, code) = output_of(status).await?;
+    (code == 0).then(|| String::from_utf8_lossy(&output).into_owned())
+}
+
+/// Arguments that put nothing in place of each filter among these keys; none if there are too many.
+fn without_filters(keys: &[u8]) -> Option<Vec<OsString>> {
+    let keys = keys.split(|byte| *byte == 0).filter(|key| !key.is_empty());
+    let names: BTreeSet<&[u8]> =
+        keys.filter_map(|key| key.get(..key.iter().rposition(|byte| *byte == b'.')?)).collect();
+    if FILTERS_MAX < names.len() {
+        return None;
+    }
+    let nothing = |name: &&[u8], what: &str| {
+        let mut argument = b"--config-env=".to_vec();
+        argument.extend(*name);
+        argument.extend(format!(".{what}={NOTHING}").bytes());
+        OsString::from_vec(argument)
+    };
+    let of = ["clean", "smudge", "process", "required"];
+    Some(names.iter().flat_map(|name| of.map(|what| nothing(name, what))).collect())
+}
+
+/// Git in a workspace, without a word of its own to anybody.
+fn git(workspace: &Path, environment: &Environment) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(workspace).kill_on_drop(true).env(NOTHING, "");
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_NO_LAZY_FETCH", "1").env("LC_ALL", "C");
+    // Older builds of git know nothing of that, and fetch by one of these.
+    command.env("GIT_ALLOW_PROTOCOL", "none");
+    if let Some(path) = environment.value("PATH") {
+        command.env("PATH", absolute(path));
+    }
+    command
+}
+
+/// The places of a path that mean the same from everywhere: the others would find programs of the workspace.
+fn absolute(path: &OsStr) -> OsString {
+    let places: Vec<_> = path.as_bytes().split(|byte| *byte == b':').collect();
+    let places = places.into_iter().filter(|place| place.starts_with(b"/"));
+    OsString::from_vec(places.collect::<Vec<_>>().join(&b':'))
+}
+
+/// What a command prints, or the beginning of it, and how it ended: with 0, if there was too much to hear it out.
+async fn output_of(mut command: Command) -> Option<(Vec<u8>, i32)> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let mut output = Vec::new();
     child.stdout.take()?.take(OUTPUT_BYTES_MAX).read_to_end(&mut output).await.ok()?;
     let is_whole = (output.len() as u64) < OUTPUT_BYTES_MAX;
-    if is_whole && !child.wait().await.ok()?.success() {
-        return None;
-    }
-    Some(String::from_utf8_lossy(&output).into_owned())
+    let code = if is_whole { child.wait().await.ok()?.code()? } else { 0 };
+    Some((output, code))
 }
 
 /// What the output of `git status` says.
@@ -155,31 +219,100 @@ mod tests {
         assert_eq!(in_words("# branch.head main\0"), "Git: branch \"main\"; nothing is changed.");
     }
 
+    /// A repository with one changed file, and settings that name a program which leaves a trace.
+    struct Hostile {
+        directory: tempfile::TempDir,
+    }
+
+    impl Hostile {
+        fn new() -> Self {
+            let hostile = Self { directory: tempfile::tempdir().unwrap() };
+            hostile.git(&["init", "-q", "-b", "main"]);
+            hostile.write("a.txt", "one\n");
+            hostile.git(&["add", "a.txt"]);
+            let name = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            hostile.git(&[&name[..], &["commit", "-qm", "one"]].concat());
+            hostile.write("a.txt", "two\n");
+            hostile
+        }
+
+        fn at(&self) -> &Path {
+            self.directory.path()
+        }
+
+        fn git(&self, arguments: &[&str]) {
+            let mut git = std::process::Command::new("git");
+            let done = git.args(arguments).current_dir(self.at()).output();
+            assert!(done.as_ref().unwrap().status.success(), "{done:?}");
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            std::fs::write(self.at().join(path), text).unwrap();
+        }
+
+        fn program(&self) -> String {
+            format!("touch {}; cat", self.at().join(".git/ran").display())
+        }
+
+        fn ran(&self) -> bool {
+            std::fs::remove_file(self.at().join(".git/ran")).is_ok()
+        }
+    }
+
+    // Each of them runs when git is asked without care: else the test would show nothing.
     #[tokio::test]
     async fn programs_that_a_repository_names_are_not_run() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = directory.path();
-        let trap = at.join("ran");
-        let git = |arguments: &[&str]| {
-            let done = std::process::Command::new("git").args(arguments).current_dir(at).output();
-            assert!(done.as_ref().unwrap().status.success(), "{done:?}");
-        };
-        git(&["init", "-q", "-b", "main"]);
-        std::fs::write(at.join("a.txt"), "one\n").unwrap();
-        git(&["add", "a.txt"]);
-        let name = ["-c", "user.name=a", "-c", "user.email=a@b"];
-        git(&[&name[..], &["commit", "-qm", "one"]].concat());
-        let touch = format!("touch {}; cat", trap.display());
-        git(&["config", "filter.trap.clean", &touch]);
-        git(&["config", "core.fsmonitor", &touch]);
-        std::fs::write(at.join(".gitattributes"), "*.txt filter=trap\n").unwrap();
-        std::fs::write(at.join("a.txt"), "two\n").unwrap();
-        let told = state(at, &Environment::of_process()).await.unwrap();
-        assert_eq!(
-            told,
-            "Git: branch \"main\"; 1 changed, 1 untracked: \"a.txt\", \".gitattributes\"."
-        );
-        assert!(!trap.exists(), "a program of the repository was run");
+        for (key, attributes) in [
+            ("filter.trap.clean", ".gitattributes"),
+            ("filter.trap.clean", ".git/info/attributes"),
+            ("filter.trap.process", ".git/info/attributes"),
+            ("filter.trap.clean", "elsewhere"),
+            ("core.fsmonitor", ".gitattributes"),
+        ] {
+            let hostile = Hostile::new();
+            hostile.git(&["config", key, &hostile.program()]);
+            hostile.git(&["config", "filter.trap.required", "true"]);
+            hostile.git(&["config", "filter.of=another.clean", &hostile.program()]);
+            std::fs::create_dir_all(hostile.at().join(".git/info")).unwrap();
+            hostile.write(attributes, "*.txt filter=trap\n");
+            if attributes == "elsewhere" {
+                hostile.git(&["config", "core.attributesFile", "elsewhere"]);
+            }
+            let told = state(hostile.at(), &Environment::of_process()).await.unwrap();
+            assert!(told.starts_with("Git: branch \"main\"; 1 changed, "), "{told}");
+            assert!(!hostile.ran(), "{key} was run, by {attributes}");
+            let mut git = std::process::Command::new("git");
+            git.args(["status", "--porcelain"]).current_dir(hostile.at()).output().unwrap();
+            assert!(hostile.ran(), "{key} is no program, by {attributes}");
+        }
         assert_eq!(state(Path::new("/"), &Environment::of_process()).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_program_of_the_workspace_is_not_taken_for_git() {
+        let hostile = Hostile::new();
+        hostile.write(
+            "git",
+            &format!("#!/bin/sh\ntouch {}\n", hostile.at().join(".git/ran").display()),
+        );
+        let program = hostile.at().join("git");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, mode).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let path = OsString::from(format!(".::{path}"));
+        let environment = Environment::new("/".into(), [("PATH".into(), path)]);
+        let told = state(hostile.at(), &environment).await.unwrap();
+        assert!(told.contains("1 changed, 1 untracked") && !hostile.ran(), "{told}");
+    }
+
+    #[test]
+    fn filters_are_told_by_their_keys() {
+        let told = without_filters(b"filter.a.b=c.clean\0filter.a.b=c.required\0").unwrap();
+        let told: Vec<_> = told.iter().map(|it| it.to_str().unwrap()).collect();
+        assert_eq!(told.len(), 4);
+        assert_eq!(told[0], "--config-env=filter.a.b=c.clean=PITON_NOTHING");
+        let many: Vec<u8> =
+            (0..65).flat_map(|number| format!("filter.{number}.clean\0").into_bytes()).collect();
+        assert_eq!(without_filters(&many), None);
     }
 }

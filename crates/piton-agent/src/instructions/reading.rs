@@ -31,9 +31,7 @@ pub(super) fn open(path: &Path, within: &[&Path]) -> Result<(File, Metadata), St
         real.starts_with(directory)
     };
     if !within.iter().any(inside) {
-        return Err(
-            "it is a link to a file outside of the workspace and of your own directory".into()
-        );
+        return Err("it is a link that leads out; put a copy in its place".into());
     }
     let is_file = fs::metadata(&real).map_err(|error| error.to_string())?.is_file();
     if !is_file {

@@ -106,6 +106,18 @@ fn links_are_followed_once_and_not_out_of_what_is_the_users() {
     assert_eq!(found.notes.len(), 2, "{found:?}");
 }
 
+// Keys lie in the user's own directory, too.
+#[test]
+fn a_link_of_a_project_into_the_users_directory_is_not_followed_and_one_of_the_user_is() {
+    let machine = Machine::new();
+    machine.write("notes.md", "mine");
+    symlink("../notes.md", machine.at("work/AGENTS.md")).unwrap();
+    assert_eq!(machine.texts("work"), Vec::<String>::new());
+    assert_eq!(machine.find("work").notes.len(), 1);
+    symlink("../notes.md", machine.at(".config/AGENTS.md")).unwrap();
+    assert_eq!(machine.texts("work"), ["mine"]);
+}
+
 #[test]
 fn what_is_no_text_is_replaced_and_what_nobody_sees_is_left_out() {
     let machine = Machine::new();

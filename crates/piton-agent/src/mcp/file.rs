@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use piton_mcp::WrittenServer;
+use piton_tools::sandbox::Confinement;
 use toml_edit::{Array, InlineTable, Item, Table, TableLike, Value};
 
 use crate::rules::file::{RuleFileError, edit, keep_comments};
@@ -59,6 +60,7 @@ fn fields(server: &WrittenServer) -> Table {
     let args: Array = server.args.iter().map(String::as_str).collect();
     say("args", (!args.is_empty()).then(|| Value::from(args)));
     say("env", texts(&server.env));
+    say("sandbox", (server.sandbox == Confinement::Yes).then(|| Value::from(true)));
     say("url", server.url.as_deref().map(Value::from));
     say("headers", texts(&server.headers));
     table

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use piton_core::event::ModelRef;
+use reqwest::header::HeaderValue;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -138,6 +139,9 @@ impl Agent {
             request = request.header("anthropic-version", ANTHROPIC_VERSION);
         }
         if let Some((name, value)) = header {
+            let value = HeaderValue::try_from(value.as_str());
+            let mut value = value.map_err(|_| "its key cannot be sent")?;
+            value.set_sensitive(true);
             request = request.header(name, value);
         }
         let mut response = request.send().await.map_err(in_words)?;

@@ -15,6 +15,7 @@ fn every_key_means_what_it_meant() {
     let file = SettingsFile::parse(SETTINGS).unwrap();
     let providers = all(&file.providers, &Environment::new("/".into(), [])).unwrap();
     let tools = crate::command_tools::definitions(file.tools.clone()).unwrap();
+    let tools: Vec<_> = tools.into_iter().map(|(tool, _)| tool).collect();
     let workspace = tempfile::tempdir().unwrap();
     std::fs::write(workspace.path().join(".mcp.json"), SERVERS).unwrap();
     let project = Project::read(workspace.path()).unwrap().unwrap();

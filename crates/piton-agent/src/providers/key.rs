@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,25 +12,36 @@ use piton::transport::{KeySource, Secret};
 use piton_core::event::FailureClass;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::oneshot;
+use zeroize::Zeroizing;
+
+use crate::environment::Environment;
 
 /// Longest wait for a key. Enough to touch a token or to unlock a store.
 const KEY_WAIT: Duration = Duration::from_mins(1);
 
 /// What a command prints is read so far, in bytes. No key is as long.
-const KEY_BYTES_MAX: u64 = 64 * 1024;
+const KEY_BYTES_MAX: usize = 64 * 1024;
 
 /// Asks a command for the key, once, and again when the key is refused.
 #[derive(Debug)]
 pub(super) struct KeyCommand {
     command: Vec<String>,
+    /// It may need another key to give this one.
+    environment: Environment,
     wait: Duration,
     // Kept for the process; a lock, because a model is asked from any task.
     key: Arc<Mutex<Option<Secret>>>,
 }
 
 impl KeyCommand {
-    pub(super) fn new(command: Vec<String>) -> Self {
-        Self { command, wait: KEY_WAIT, key: Arc::default() }
+    pub(super) fn new(command: Vec<String>, environment: Environment) -> Self {
+        Self { command, environment, wait: KEY_WAIT, key: Arc::default() }
+    }
+
+    fn program(&self) -> Result<Command, String> {
+        let mut program = program(&self.command)?;
+        self.environment.give_keys(&mut program);
+        Ok(program)
     }
 }
 
@@ -41,10 +52,12 @@ impl KeySource for KeyCommand {
             if let (Some(key), false) = (known, refresh) {
                 return Ok(key);
             }
-            let key = ask(&self.command, self.wait).await.map_err(|why| {
+            let failed = |why: String| {
                 let message = format!("the key command failed: {why}");
                 ModelFailure::new(FailureClass::Auth, message)
-            })?;
+            };
+            let program = self.program().map_err(failed)?;
+            let key = ask(program, self.wait).await.map_err(failed)?;
             *self.key.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.clone());
             Ok(key)
         })
@@ -68,18 +81,23 @@ impl Drop for Running {
     }
 }
 
-async fn ask(command: &[String], wait: Duration) -> Result<Secret, String> {
+fn program(command: &[String]) -> Result<Command, String> {
     let (program, arguments) = command.split_first().ok_or("it is empty")?;
-    let child = Command::new(program)
+    let mut program = Command::new(program);
+    program
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         // What it complains of may hold the key.
         .stderr(Stdio::null())
         // Its helpers end with it.
-        .process_group(0)
-        .spawn()
-        .map_err(|error| format!("{program}: {error}"))?;
+        .process_group(0);
+    Ok(program)
+}
+
+async fn ask(mut command: Command, wait: Duration) -> Result<Secret, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
     let group = Arc::new(Mutex::new(Some(Pid::from_child(&child))));
     let running = Running(group.clone());
     let (tell, told) = oneshot::channel();
@@ -89,17 +107,17 @@ async fn ask(command: &[String], wait: Duration) -> Result<Secret, String> {
     let output = tokio::time::timeout(wait, told).await;
     drop(running);
     let (status, printed) = output
-        .map_err(|_| too_slow(program, wait))?
+        .map_err(|_| too_slow(&program, wait))?
         .map_err(|_| format!("{program}: it crashed"))?
         .map_err(|error| format!("{program}: {error}"))?;
-    if u64::try_from(printed.len()).is_ok_and(|bytes| KEY_BYTES_MAX <= bytes) {
+    if KEY_BYTES_MAX <= printed.len() {
         return Err(format!("{program} printed more than a key"));
     }
     if !status.success() {
         // What it printed may hold the key; its status does not.
         return Err(format!("{program}: {status}"));
     }
-    let key = String::from_utf8(printed).map_err(|_| format!("{program}: not text"))?;
+    let key = std::str::from_utf8(&printed).map_err(|_| format!("{program}: not text"))?;
     match key.trim() {
         "" => Err(format!("{program} printed nothing")),
         key => Ok(Secret::new(key)),
@@ -115,12 +133,13 @@ fn too_slow(program: &str, wait: Duration) -> String {
 fn collect(
     mut child: Child,
     group: &Mutex<Option<Pid>>,
-) -> std::io::Result<(std::process::ExitStatus, Vec<u8>)> {
-    let mut printed = Vec::new();
+) -> std::io::Result<(ExitStatus, Zeroizing<Vec<u8>>)> {
+    // With room for all that is read: what had to move would leave a copy behind.
+    let mut printed = Zeroizing::new(Vec::with_capacity(KEY_BYTES_MAX));
     let read = child
         .stdout
         .take()
-        .map_or(Ok(0), |pipe| pipe.take(KEY_BYTES_MAX).read_to_end(&mut printed));
+        .map_or(Ok(0), |pipe| pipe.take(KEY_BYTES_MAX as u64).read_to_end(&mut printed));
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let pid = WaitId::Pid(Pid::from_child(&child));
     while waitid(pid.clone(), options).is_err_and(|error| error == rustix::io::Errno::INTR) {}
@@ -134,8 +153,8 @@ fn collect(
 mod tests {
     use super::*;
 
-    fn shell(script: &str) -> Vec<String> {
-        ["sh", "-c", script].map(str::to_owned).to_vec()
+    fn shell(script: &str) -> Command {
+        program(&["sh", "-c", script].map(str::to_owned)).unwrap()
     }
 
     fn runtime() -> tokio::runtime::Runtime {
@@ -144,9 +163,9 @@ mod tests {
 
     #[test]
     fn a_command_gives_its_key() {
-        let asked = runtime().block_on(ask(&shell("echo k3y"), KEY_WAIT));
+        let asked = runtime().block_on(ask(shell("echo k3y"), KEY_WAIT));
         assert_eq!(asked, Ok(Secret::new("k3y")));
-        let asked = runtime().block_on(ask(&shell("echo k3y; exit 3"), KEY_WAIT));
+        let asked = runtime().block_on(ask(shell("echo k3y; exit 3"), KEY_WAIT));
         assert_eq!(asked, Err("sh: exit status: 3".into()));
     }
 
@@ -154,14 +173,14 @@ mod tests {
     #[test]
     fn a_command_that_never_ends_is_not_waited_for() {
         let command = shell("sleep 600 & sleep 600");
-        let asked = runtime().block_on(ask(&command, Duration::from_millis(20)));
+        let asked = runtime().block_on(ask(command, Duration::from_millis(20)));
         let why = "sh gave no key within 0 s; run it in a terminal to see what it waits for";
         assert_eq!(asked, Err(why.into()));
     }
 
     #[test]
     fn a_command_that_prints_without_end_is_not_read_to_the_end() {
-        let asked = runtime().block_on(ask(&shell("exec yes"), KEY_WAIT));
+        let asked = runtime().block_on(ask(shell("exec yes"), KEY_WAIT));
         assert_eq!(asked, Err("sh printed more than a key".into()));
     }
 }

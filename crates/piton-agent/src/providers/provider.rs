@@ -186,9 +186,11 @@ impl Provider {
     ) -> Result<Auth, ProviderError> {
         let source: Arc<dyn KeySource> = match &self.key {
             KeyFrom::Nowhere => return Ok(Auth::None),
-            KeyFrom::Command(command) => Arc::new(KeyCommand::new(command.clone())),
+            KeyFrom::Command(command) => {
+                Arc::new(KeyCommand::new(command.clone(), environment.clone()))
+            }
             KeyFrom::Variables(names) => {
-                let key = names.iter().find_map(|name| environment.text(name));
+                let key = names.iter().find_map(|name| environment.key(name));
                 let key = key.ok_or_else(|| ProviderError::NoKey {
                     provider: name.into(),
                     variables: names.clone(),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use piton_core::permit::fault;
+use piton_core::event::Grants;
+use piton_core::permit::{fault, grants};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -43,6 +44,47 @@ pub(super) fn workspace<'de, D: Deserializer<'de>>(field: D) -> Result<Option<Pa
         return Err(D::Error::custom("the workspace of a rule is a path that begins with /"));
     }
     Ok(Some(workspace))
+}
+
+/// Hosts.
+pub(super) fn network<'de, D: Deserializer<'de>>(field: D) -> Result<Vec<String>, D::Error> {
+    opening(field, |network| Grants { network, ..Grants::default() })
+}
+
+/// Sockets.
+pub(super) fn sockets<'de, D: Deserializer<'de>>(field: D) -> Result<Vec<String>, D::Error> {
+    opening(field, |sockets| Grants { sockets, ..Grants::default() })
+}
+
+/// Places to write to.
+pub(super) fn write<'de, D: Deserializer<'de>>(field: D) -> Result<Vec<String>, D::Error> {
+    opening(field, |write| Grants { write, ..Grants::default() })
+}
+
+/// Places to read.
+pub(super) fn read<'de, D: Deserializer<'de>>(field: D) -> Result<Vec<String>, D::Error> {
+    opening(field, |read| Grants { read, ..Grants::default() })
+}
+
+/// Variables.
+pub(super) fn env<'de, D: Deserializer<'de>>(field: D) -> Result<Vec<String>, D::Error> {
+    opening(field, |env| Grants { env, ..Grants::default() })
+}
+
+/// Devices.
+pub(super) fn devices<'de, D: Deserializer<'de>>(field: D) -> Result<Vec<String>, D::Error> {
+    opening(field, |devices| Grants { devices, ..Grants::default() })
+}
+
+fn opening<'de, D: Deserializer<'de>>(
+    field: D,
+    of: impl Fn(Vec<String>) -> Grants,
+) -> Result<Vec<String>, D::Error> {
+    let entries = Vec::<String>::deserialize(field)?;
+    match grants::fault(&of(entries.clone())) {
+        Some(fault) => Err(D::Error::custom(fault)),
+        None => Ok(entries),
+    }
 }
 
 /// The pattern for an argument.

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
+use piton_core::event::{Grants, PermissionRule, RuleEffect, RuleScope};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, RawString, Table, Value};
 
 use super::WrittenRule;
@@ -107,6 +107,18 @@ fn fields(rule: &PermissionRule, workspace: &Path) -> Result<Vec<(&'static str, 
         fields.push(("arguments", Value::from(arguments.collect::<InlineTable>())));
     }
     fields.push(("effect", Value::from(effect)));
+    fields.extend(rule.confined.map(|confined| ("confined", Value::from(confined))));
+    let Grants { network, sockets, write, read, env, devices } = &rule.grants;
+    let lists = [
+        ("network", network),
+        ("sockets", sockets),
+        ("write", write),
+        ("read", read),
+        ("env", env),
+        ("devices", devices),
+    ];
+    let opening = lists.into_iter().filter(|(_, entries)| !entries.is_empty());
+    fields.extend(opening.map(|(name, entries)| (name, Value::from(Array::from_iter(entries)))));
     match rule.scope {
         RuleScope::User => {}
         RuleScope::Project => {

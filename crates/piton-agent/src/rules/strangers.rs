@@ -10,6 +10,7 @@ use piton_mcp::is_tool_of;
 
 use crate::agent::Agent;
 use crate::near::near;
+use crate::overrides::Overrides;
 
 /// Tools that every conversation can have.
 const OWN: [&str; 18] = [
@@ -52,10 +53,10 @@ pub struct Strangers {
 impl Strangers {
     /// Looks at the settings and at the workspace. Starts nothing.
     pub fn new(agent: &Agent, workspace: &Path) -> Self {
-        let found = agent.servers(workspace);
+        let found = agent.servers(workspace, &Overrides::default());
         let servers = found.allowed.into_iter().chain(found.held).map(|server| server.name);
         let own = OWN.iter().map(ToString::to_string);
-        let written = agent.tools.iter().map(|tool| tool.name.clone());
+        let written = agent.tools.iter().map(|(tool, _)| tool.name.clone());
         Self { tools: own.chain(written).collect(), servers: servers.collect() }
     }
 

@@ -23,7 +23,8 @@ impl Home {
     fn skills(&self) -> Skills {
         let home = self.root.path().to_str().unwrap();
         let variables = [("HOME".into(), home.into())];
-        Skills::find(&Settings::resolve(Environment::new("/".into(), variables)).unwrap())
+        let settings = Settings::resolve(Environment::new("/".into(), variables)).unwrap();
+        Skills::find(&settings, Path::new("/no/workspace"))
     }
 }
 
@@ -83,4 +84,35 @@ fn a_long_list_is_shortened_before_skills_are_left_out() {
     let list = home.skills().list().unwrap();
     assert!(list.chars().count() <= LIST_CHARS_MAX + 40);
     assert!(list.ends_with(" more are left out here)"), "{list}");
+}
+
+#[test]
+fn skills_of_a_workspace_count_once_it_is_trusted_and_no_link_leads_out() {
+    let home = Home::new();
+    let root = home.root.path().canonicalize().unwrap();
+    home.write(".claude/skills/pdf/SKILL.md", &skill("pdf", "My own."));
+    home.write("repo/.claude/skills/pdf/SKILL.md", &skill("pdf", "Theirs."));
+    home.write("repo/.agents/skills/fly/SKILL.md", &skill("fly", "Flies."));
+    home.write("elsewhere/SKILL.md", &skill("out", "Leads out."));
+    home.write("repo/.agents/skills/link/notes.txt", "");
+    let link =
+        |to: &str, at: &str| std::os::unix::fs::symlink(root.join(to), root.join(at)).unwrap();
+    link("elsewhere", "repo/.agents/skills/out");
+    link("elsewhere/SKILL.md", "repo/.agents/skills/link/SKILL.md");
+    let variables = [("HOME".into(), root.clone().into())];
+    let settings = Settings::resolve(Environment::new("/".into(), variables)).unwrap();
+    let repo = root.join("repo");
+    let names = || {
+        let found = Skills::find(&settings, &repo);
+        found.all.iter().map(|skill| skill.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(), ["pdf"]);
+    let given = crate::trust::Given { by: "ada".into(), at_ms: 1 };
+    settings.give_trust(&repo, given, &[]).unwrap();
+    assert_eq!(names(), ["fly", "pdf"]);
+    let skills = Skills::find(&settings, &repo);
+    let list = skills.list().unwrap();
+    assert!(list.contains("- fly (of this project, not the user's own): Flies."), "{list}");
+    assert!(list.contains("- pdf: My own."), "{list}");
+    assert_eq!(skills.notes.len(), 3, "{:?}", skills.notes);
 }

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::{FILE, Skill, Skills};
 use crate::front_matter::FrontMatter;
+use crate::trust::is_inside;
 
 /// Most characters that one call gives.
 const CHARS_MAX: usize = 20_000;
@@ -91,8 +92,9 @@ impl Tool for SkillTool {
 fn whole(skill: &Skill) -> Result<String, Refusal> {
     let text = read(skill, FILE)?;
     let read = FrontMatter::read(&text).map_err(Refusal)?;
+    let of = if skill.of.is_some() { " (of this project, not the user's own)" } else { "" };
     let mut shown =
-        format!("Skill {}, in {:?}.\n\n", skill.name, skill.directory.to_string_lossy());
+        format!("Skill {}{of}, in {:?}.\n\n", skill.name, skill.directory.to_string_lossy());
     shown.push_str(read.body.trim_end());
     let mut files = Vec::new();
     name_files(&skill.directory, Path::new(""), DEPTH_MAX, &mut files);
@@ -116,6 +118,10 @@ fn read(skill: &Skill, file: &str) -> Result<String, Refusal> {
     }
     let refuse = |error: std::io::Error| Refusal(format!("cannot read `{file}`: {error}"));
     let folder = fs::canonicalize(&skill.directory).map_err(refuse)?;
+    // A link may have been put in its place since it was found.
+    if skill.of.as_ref().is_some_and(|workspace| !is_inside(&folder, workspace)) {
+        return Err(Refusal(format!("the skill `{}` leads out of the workspace", skill.name)));
+    }
     let real = fs::canonicalize(folder.join(path)).map_err(refuse)?;
     if !real.starts_with(&folder) {
         return Err(Refusal(format!("`{file}` leads out of the folder of the skill")));

@@ -32,7 +32,7 @@ keys! {
     DONE 'm' "done" "it is done already, nothing is run"
     TYPE 't' "type" "a text follows: the result of a call, a reply"
     RESUME 'r' "run" "goes on with what was begun, or runs it again"
-    AGAIN 'g' "again" "tries the message again, from scratch"
+    AGAIN 'g' "retry" "tries the message again, from scratch"
     DISCARD 'd' "discard" "throws away what is there"
     FOLLOW 'f' "first" "what is there goes first, then your message"
     STEER 's' "steer" "your message goes into the turn that runs"

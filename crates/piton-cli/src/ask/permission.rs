@@ -372,6 +372,8 @@ fn name(width: Width) -> &'static str {
     match width {
         Width::Exactly => "exactly this",
         Width::FirstWords => "its first words",
+        Width::Program => "its program",
+        Width::Unconfined => "its first words, outside the sandbox",
         Width::Directory => "this directory",
         Width::Tool | _ => "every call",
     }

@@ -85,6 +85,7 @@ pub(crate) async fn run(
     let (form, beside) = (Form::Text, Some(Beside::default()));
     let mut stage = Stage { output, signals, terminal, form, conversation: None, beside };
     settings.make_home()?;
+    query::trusting::ask(&agent, &mut stage).await?;
     let (conversation, begun, attached) = (None, None, Vec::new());
     let mut sitting = Sitting { agent, overrides, conversation, begun, attached };
     let is_known = flags.go_on || flags.id.is_some();
@@ -212,11 +213,14 @@ impl Sitting {
             "quit" => return Ok(ControlFlow::Break(())),
             _ => {
                 stage.output.talk(&slash::help());
-                let customs = custom_commands::all(self.settings());
-                if !customs.is_empty() {
+                for (is_own, whose) in [(true, "Your own commands"), (false, "Of this workspace")] {
+                    let customs = custom_commands::all(self.settings()).into_values();
+                    let customs = customs.filter(|command| command.of.is_none() == is_own);
                     let names: Vec<String> =
-                        customs.keys().map(|name| format!("/{name}")).collect();
-                    stage.output.talk(&format!("  Your own commands: {}", names.join(" ")));
+                        customs.map(|command| format!("/{}", command.name)).collect();
+                    if !names.is_empty() {
+                        stage.output.talk(&format!("  {whose}: {}", names.join(" ")));
+                    }
                 }
             }
         }
@@ -359,6 +363,10 @@ impl Sitting {
             stage.output.talk(&told?);
             return Ok(());
         }
+        if let Some(instead) = QueueWish::mistaken(&words) {
+            stage.output.talk(&requeue::no_message(instead));
+            return Ok(());
+        }
         if let Some(usage) = QueueWish::lacking(&words) {
             let view = self.view(stage).await?;
             stage.output.talk(&requeue::which(usage, &view));
@@ -366,7 +374,7 @@ impl Sitting {
         }
         let words = if words == "list" { String::new() } else { words };
         if !words.is_empty() && words != "drop" {
-            return self.say(Some(words), Wish::Continue, stage).await;
+            return self.say(Some(words), Wish::Leave, stage).await;
         }
         let view = self.view(stage).await?;
         let Some(id) = self.conversation.as_ref().filter(|_| !view.queue.is_empty()) else {

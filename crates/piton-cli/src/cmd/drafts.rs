@@ -36,7 +36,7 @@ pub(crate) async fn run(
             if flags.json {
                 output.json(&line(&draft));
             } else {
-                output.data(&format!("{}\n", draft.text.trim_end_matches('\n')));
+                output.document(&format!("{}\n", draft.text.trim_end_matches('\n')));
                 tell_beside(&draft, output);
             }
         }

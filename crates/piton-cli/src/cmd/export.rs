@@ -33,7 +33,7 @@ pub(crate) async fn run(
     let (journal, id) = target::find(export.id.as_deref(), settings, output).await?;
     let (text, damage) = text(&*journal, &id, export.format()).await?;
     match export.output.as_deref().filter(|path| path.as_os_str() != "-") {
-        None => output.data(&text),
+        None => output.document(&text),
         Some(path) => {
             if let Err(error) = write(path, &text) {
                 let path = path.display();

@@ -12,13 +12,14 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 30] = [
+const TOPICS: [(&str, &str); 31] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("cost", include_str!("../../../../docs/cost.md")),
     ("context", include_str!("../../../../docs/context.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
     ("skills", include_str!("../../../../docs/skills.md")),
+    ("trust", include_str!("../../../../docs/trust.md")),
     ("input", include_str!("../../../../docs/input.md")),
     ("find", include_str!("../../../../docs/find.md")),
     ("permissions", include_str!("../../../../docs/permissions.md")),

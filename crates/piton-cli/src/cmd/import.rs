@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use piton::Shelf;
 use piton::clock::{Clock as _, SystemClock};
 use piton::import::{self, TakeOver, Written};
 use piton_agent::{Settings, workspace_around};
@@ -68,6 +69,9 @@ pub(crate) async fn run(
             let workspace = workspace(&found.history, flags, settings)?;
             last = Some(take_over(&**journal, &found, &workspace, flags, output).await?);
         }
+    }
+    if last.is_none() {
+        return Err(ImportFault::None { all: wanted.len() }.into());
     }
     if 0 < failed {
         return Err(ImportFault::Some { failed, all: wanted.len() }.into());
@@ -163,6 +167,17 @@ async fn take_over(
     output.talk(&imported::source(&history.source));
     if known {
         output.talk("it was imported before; nothing was changed");
+        let shelf = journal.status(&conversation).await?.map(|listed| listed.row.shelf);
+        let away = match shelf {
+            Some(Shelf::Archived) => Some("archived"),
+            Some(Shelf::Removed) => Some("removed"),
+            Some(Shelf::Listed) | None => None,
+        };
+        if let Some(away) = away {
+            output.talk(&format!(
+                "it was {away} since; to bring it back: piton archive --back {conversation}"
+            ));
+        }
     } else {
         let turns = history.turns.len();
         let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };

@@ -25,6 +25,9 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    if logs.raw {
+        output.leave_raw();
+    }
     let commands = Commands::new(settings.calls());
     let mut kept = commands.find(&logs.command).map_err(CommandFault::from)?;
     if kept.intent.secret {

@@ -3,16 +3,16 @@
 mod written;
 
 use futures_util::future::join_all;
-use piton_agent::{Agent, FoundServers, Settings, SettingsError};
+use piton_agent::{Agent, FoundServers, Offered, OfferedKind, Overrides, ServersRun, Settings};
 use piton_mcp::{
-    About, Approvals, ConnectFault, Launch, Listed, Origin, PROJECT_FILE, Project, Server,
-    ServerSettings, Servers,
+    About, ConnectFault, Listed, Origin, PROJECT_FILE, Project, Server, ServerSettings, Servers,
 };
 
 use crate::flags::{Mcp, McpWish};
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::servers;
+use crate::render::visible::{visible, visible_name};
 use crate::report::{Fault, Report};
 
 /// Longest description in a list, in letters.
@@ -34,8 +34,9 @@ pub(crate) async fn run(
         McpWish::Tools { server } => tools(&agent, server.as_deref(), flags.json, output).await,
         McpWish::Add(server) => written::add(server, settings, output),
         McpWish::Remove { name } => written::remove(name, settings, output),
-        McpWish::Trust { revoke: false } => trust(&agent, output),
-        McpWish::Trust { revoke: true } => revoke(settings, output),
+        McpWish::Trust { revoke: true, .. } => revoke(&agent, output),
+        McpWish::Trust { unconfined: false, .. } => trust(&agent, ServersRun::Confined, output),
+        McpWish::Trust { unconfined: true, .. } => trust(&agent, ServersRun::Unconfined, output),
     }
 }
 
@@ -51,7 +52,7 @@ async fn look(servers: &Servers) -> Vec<Looked> {
 
 async fn list(agent: &Agent, json: bool, output: &mut Output) -> Result<Report, Fault> {
     let workspace = agent.settings().workspace()?;
-    let FoundServers { allowed, held, notices } = agent.servers(workspace);
+    let FoundServers { allowed, held, notices } = agent.servers(workspace, &Overrides::default());
     let off: Vec<_> = allowed.iter().filter(|server| !server.enabled).cloned().collect();
     let servers = Servers::new(allowed, agent.server_place(workspace));
     let looked = look(&servers).await;
@@ -110,7 +111,9 @@ impl<'a> State<'a> {
             }
             Self::Failed(fault) => format!("failed: {fault}"),
             Self::Off => "off: enabled = false".into(),
-            Self::Held => "not trusted: look at it, then: piton mcp trust".into(),
+            Self::Held => {
+                "not trusted, or changed since; to look at it and decide: piton trust".into()
+            }
         }
     }
 }
@@ -160,7 +163,8 @@ async fn tools(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let workspace = agent.settings().workspace()?;
-    let FoundServers { mut allowed, held, notices } = agent.servers(workspace);
+    let FoundServers { mut allowed, held, notices } =
+        agent.servers(workspace, &Overrides::default());
     if let Some(name) = only {
         let known = allowed.iter().chain(&held).any(|server| server.name == name);
         if !known {
@@ -213,43 +217,44 @@ fn offered(server: &Server, tools: &[Listed], json: bool, output: &mut Output) {
     }
 }
 
-/// Approves the file as it is, and says what that lets happen.
-fn trust(agent: &Agent, output: &mut Output) -> Result<Report, Fault> {
+/// Approves the servers of the workspace as they are, and nothing else of it.
+fn trust(agent: &Agent, run: ServersRun, output: &mut Output) -> Result<Report, Fault> {
     let settings = agent.settings();
     let workspace = settings.workspace()?;
-    let Some(project) = Project::read(workspace)? else { return Ok(nothing_there()) };
-    for server in agent.project_servers(&project) {
-        let how = &server.how;
-        let what = match &server.launch {
-            Ok(Launch::Program { env, .. }) if !env.is_empty() => {
-                let names: Vec<&str> = env.keys().map(String::as_str).collect();
-                format!("starts {how} with {}", names.join(", "))
-            }
-            Ok(Launch::Program { .. }) => format!("starts {how}"),
-            Ok(Launch::Http { .. }) => format!("asks {how}"),
-            Err(fault) => format!("cannot be used: {fault}"),
-        };
-        output.talk(&format!("{}: {what}", server.name));
+    if Project::read(workspace)?.is_none() {
+        return Ok(Report::nothing("There is no .mcp.json in this directory."));
     }
-    let directory = settings.config().ok_or(SettingsError::NoHome)?;
-    Approvals::read(directory)?.approve(workspace, &project.digest)?;
+    let place = match run {
+        ServersRun::Confined => "in the sandbox",
+        ServersRun::Unconfined => "outside the sandbox",
+    };
+    let brought = agent.brings(workspace);
+    let servers = brought.offers.iter().filter(|offered| offered.kind == OfferedKind::Server);
+    let servers: Vec<&Offered> = servers.collect();
+    for server in &servers {
+        let opens = server.opens.join(" ");
+        let (name, opens) = (visible_name(&server.name), visible(&opens));
+        output.talk(&format!("{name}: {opens} ({place})"));
+    }
+    for server in servers {
+        settings.approve_exactly(workspace, &server.exact)?;
+    }
+    settings.run_servers(workspace, run)?;
     output.talk(&format!(
-        "{PROJECT_FILE} of {} is trusted as it is now. Once it changes it is asked about again.",
+        "{PROJECT_FILE} of {} is trusted as it is now. Once it changes it is asked about again; piton trust \
+         shows all that this workspace brings.",
         workspace.display()
     ));
     Ok(Report::ok("done"))
 }
 
-fn revoke(settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
+/// Takes back what was approved for servers: their file, and what they are made of.
+fn revoke(agent: &Agent, output: &mut Output) -> Result<Report, Fault> {
+    let settings = agent.settings();
     let workspace = settings.workspace()?;
-    let directory = settings.config().ok_or(SettingsError::NoHome)?;
-    if !Approvals::read(directory)?.revoke(workspace)? {
+    if !settings.disapprove(workspace, |path| path == PROJECT_FILE)? {
         return Ok(Report::nothing("It was not trusted."));
     }
     output.talk(&format!("{PROJECT_FILE} of {} is no longer trusted.", workspace.display()));
     Ok(Report::ok("done"))
-}
-
-fn nothing_there() -> Report {
-    Report::nothing("There is no .mcp.json in this directory.")
 }

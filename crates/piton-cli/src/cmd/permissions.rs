@@ -1,5 +1,7 @@
 //! `piton permissions`: the rules in force, with their scope and where they come from.
 
+mod try_out;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,15 +9,19 @@ use piton::{OpenError, reader};
 use piton_agent::rules::{file as rule_file, strangers::Strangers};
 use piton_agent::{Agent, Settings, engine_to_write};
 use piton_core::id::ConversationId;
-use piton_core::view::{PermissionRule, RuleScope};
+use piton_core::permit::review::{Remark, decides, review};
+use piton_core::view::{PermissionRule, RuleScope, TurnView, View};
 use piton_store::{Journal, LeaseError};
 
-use crate::flags::{Permissions, Revoke};
+use crate::flags::{Permissions, RulesWish};
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::render::rule::{stranger, told};
+use crate::render::rule::{remark, stranger, told};
 use crate::report::{Fault, Report};
 use crate::{store, target};
+
+/// In how many conversations calls are looked for that rules decided on.
+const CONVERSATIONS_MAX: usize = 30;
 
 /// Shows them, or takes one back.
 pub(crate) async fn run(
@@ -37,18 +43,32 @@ pub(crate) async fn run(
             meant = Some((journal, id));
         }
     }
-    let begun = state.as_ref().filter(|state| state.opened.is_some());
-    let workspace = match begun {
-        Some(state) => PathBuf::from(state.workspace()),
-        None => settings.workspace()?.to_owned(),
+    let opened = state.as_ref().filter(|state| state.opened.is_some());
+    let (begun, workspace) = match opened {
+        Some(state) => (true, PathBuf::from(state.workspace())),
+        None => (false, settings.workspace()?.to_owned()),
     };
     let config = state.map(|state| state.config).unwrap_or_default();
     let rules = agent.rules_in_force(&config.permissions.rules, &workspace);
     let file = settings.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    let Some(Revoke::Revoke { number }) = flags.change else {
+    if let Some(RulesWish::Try { command }) = &flags.wish {
+        let mut permissions = config.permissions;
+        permissions.rules = rules;
+        if !begun {
+            permissions.mode = agent.default_mode();
+        }
+        let trial = agent.try_command(command, &permissions, &workspace);
+        output.lines(&try_out::words(&trial, &permissions.rules));
+        return Ok(Report::ok("done"));
+    }
+    let Some(RulesWish::Revoke { number }) = flags.wish else {
         let id = meant.as_ref().map_or("", |(_, id)| id.as_str());
-        for (at, rule) in rules.iter().enumerate() {
-            show(at + 1, rule, from(rule, id, &file), flags.json, output);
+        let mut remarks = review(&rules);
+        if let Some((journal, _)) = &meant {
+            note_unused(&rules, &**journal, settings, &mut remarks).await?;
+        }
+        for (at, (rule, remarks)) in rules.iter().zip(&remarks).enumerate() {
+            show(at + 1, (rule, remarks), from(rule, id, &file), flags.json, output);
         }
         let strangers = Strangers::new(&agent, &workspace).with(&config.tools);
         return Ok(listed(&rules, &strangers, output));
@@ -80,8 +100,8 @@ pub(crate) fn of_settings(agent: &Agent, output: &mut Output) -> Result<Report, 
     let workspace = settings.workspace()?;
     let rules = agent.rules_in_force(&[], workspace);
     let file = settings.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    for (at, rule) in rules.iter().enumerate() {
-        show(at + 1, rule, from(rule, "", &file), false, output);
+    for (at, (rule, remarks)) in rules.iter().zip(&review(&rules)).enumerate() {
+        show(at + 1, (rule, remarks), from(rule, "", &file), false, output);
     }
     Ok(listed(&rules, &Strangers::new(agent, workspace), output))
 }
@@ -118,13 +138,49 @@ async fn revoke(
     Ok(())
 }
 
-fn show(number: usize, rule: &PermissionRule, from: &str, json: bool, output: &mut Output) {
+fn show(
+    number: usize,
+    (rule, remarks): (&PermissionRule, &[Remark]),
+    from: &str,
+    json: bool,
+    output: &mut Output,
+) {
     if json {
-        output.json(&Line::rule(number, rule, from));
+        output.json(&Line::rule(number, rule, remarks, from));
     } else {
         let scope = scope_word(rule.scope);
-        output.lines(&format!("{number}  {}  {scope}  {from}", told(rule)));
+        let remarks: Vec<_> = remarks.iter().map(|it| format!("  ({})", remark(*it))).collect();
+        let remarks = remarks.concat();
+        output.lines(&format!("{number}  {}  {scope}  {from}{remarks}", told(rule)));
     }
+}
+
+/// Notes which rules decided on no call of the newest conversations here.
+async fn note_unused(
+    rules: &[PermissionRule],
+    journal: &dyn Journal,
+    settings: &Settings,
+    remarks: &mut [Vec<Remark>],
+) -> Result<(), Fault> {
+    let newest = target::newest_ones(journal, settings, CONVERSATIONS_MAX).await?;
+    let mut used = vec![false; rules.len()];
+    for listed in &newest {
+        // One that cannot be read says nothing of rules.
+        let Ok(state) = reader::state(journal, &listed.conversation).await else { continue };
+        let (view, workspace) = (View::from(&state), state.workspace().to_owned());
+        let tools = &state.config.tools;
+        for call in view.turns.iter().flat_map(TurnView::calls) {
+            let Some(tool) = tools.iter().find(|tool| *tool.name == *call.tool) else { continue };
+            for (used, rule) in used.iter_mut().zip(rules) {
+                *used = *used || decides(rule, &workspace, tool, &call.arguments);
+            }
+        }
+    }
+    let conversations = newest.len();
+    for (remarks, used) in remarks.iter_mut().zip(used) {
+        remarks.extend((!used).then_some(Remark::Unused { conversations }));
+    }
+    Ok(())
 }
 
 fn from<'a>(rule: &PermissionRule, conversation: &'a str, file: &'a str) -> &'a str {

@@ -7,7 +7,7 @@ use piton::tail::{self, Read};
 use piton::{Kept, WHOLE_OUTPUT, reader};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
-use piton_core::view::{ItemView, Usage, View};
+use piton_core::view::{ItemView, TurnEnd, TurnView, Usage, View};
 use piton_store::Journal;
 
 use crate::flags::{Print, PrintStyle, Turns};
@@ -34,7 +34,9 @@ pub(crate) async fn run(
 ) -> Result<Report, Fault> {
     let typed = print.id.as_deref().or(print.id_flag.as_deref());
     let (journal, id) = target::find(typed, settings, output).await?;
-    if print.raw {
+    if print.raw && !print.json {
+        output.leave_raw();
+    } else if print.raw {
         entries(&*journal, &id, output).await?;
         return Ok(Report::ok("done").kept_in(id));
     }
@@ -57,8 +59,9 @@ pub(crate) async fn run(
         return done(id);
     }
     let mut view = View::from(&state);
+    let attempts = if print.attempts { Attempts::All } else { Attempts::Present };
     if let Some(turns) = print.turns()
-        && let Err(missing) = only(&mut view, turns)
+        && let Err(missing) = only((&id, &mut view), turns, attempts)
     {
         return Ok(missing);
     }
@@ -79,7 +82,6 @@ pub(crate) async fn run(
     let detail = detail(print);
     fill_in(&*journal, &mut view, detail).await;
     let page = pager::begin(print.no_pager, settings, output);
-    let attempts = if print.attempts { Attempts::All } else { Attempts::Present };
     let looks = Looks { page: output.page(), detail, attempts };
     show(&conversation(&view, life, looks), output);
     let commands = kept.iter().map(|kept| &kept.envelope);
@@ -97,6 +99,11 @@ pub(crate) async fn run(
 /// Says how to see what is not shown.
 fn hint(id: &ConversationId, view: &View, looks: Looks, output: &mut Output) {
     if looks.attempts == Attempts::Present
+        && let Some(said) = discarded(id, view)
+    {
+        output.talk(&said);
+    }
+    if looks.attempts == Attempts::Present
         && let Some(count) = most_attempts(view)
     {
         let said = format!("hint: {count} attempts; to see them all: piton print --attempts {id}");
@@ -105,6 +112,17 @@ fn hint(id: &ConversationId, view: &View, looks: Looks, output: &mut Output) {
     if output.is_watched() && leaves_out(view, looks.detail) {
         output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
     }
+}
+
+/// How many turns are discarded, and how to see them; none if none is.
+pub(super) fn discarded(id: &ConversationId, view: &View) -> Option<String> {
+    let is_discarded = |turn: &&TurnView| turn.head.end == Some(TurnEnd::Discarded);
+    let (said, them) = match view.turns.iter().filter(is_discarded).count() {
+        0 => return None,
+        1 => ("1 turn is discarded".to_owned(), "it"),
+        count => (format!("{count} turns are discarded"), "them"),
+    };
+    Some(format!("hint: {said}; to see {them}: piton print --attempts {id}"))
 }
 
 /// How often the message was tried that was tried most, if that is more than once.
@@ -131,17 +149,24 @@ fn beginning(id: &ConversationId, view: &View, strays: u64) -> Vec<String> {
 }
 
 /// Leaves some turns in a view; says so if there are none of them.
-fn only(view: &mut View, turns: Turns) -> Result<(), Report> {
-    let numbers: Vec<_> = view.shown().map(|turn| turn.head.id.0).collect();
+fn only(
+    (id, view): (&ConversationId, &mut View),
+    turns: Turns,
+    attempts: Attempts,
+) -> Result<(), Report> {
+    let discarded = discarded(id, view).filter(|_| attempts == Attempts::Present);
+    let numbers: Vec<_> = attempts.turns(view).map(|turn| turn.head.id.0).collect();
     let (from, to) = turns.within(&numbers);
     view.turns.retain(|turn| (from..=to).contains(&turn.head.id.0));
     let last = numbers.last().copied().unwrap_or(0);
-    if view.shown().next().is_none() {
-        let there = match last {
-            0 => "the conversation has no turns yet".to_owned(),
-            last => format!("the last turn is {last}"),
+    if attempts.turns(view).next().is_none() {
+        let there = match (last, &discarded) {
+            (0, None) => "the conversation has no turns yet".to_owned(),
+            (0, Some(_)) => "none is shown".to_owned(),
+            (last, _) => format!("the last turn is {last}"),
         };
-        return Err(Report::misuse(&format!("error: there are no such turns; {there}")));
+        let hint = discarded.map(|said| format!("\n{said}")).unwrap_or_default();
+        return Err(Report::misuse(&format!("error: there are no such turns; {there}{hint}")));
     }
     if to < last {
         // What waits comes behind the last turn.
@@ -163,7 +188,7 @@ fn detail(print: &Print) -> Detail {
 
 /// Shows the attempts of all messages as data.
 fn tried(id: &ConversationId, view: &View, output: &mut Output) {
-    for turn in view.shown() {
+    for turn in &view.turns {
         for place in 0..turn.items.len() {
             let tried = attempt::attempts(turn, place);
             for attempt in &tried {

@@ -31,6 +31,7 @@ pub(super) mod stage;
 pub(super) mod stdin;
 mod still_running;
 mod text;
+pub(super) mod trusting;
 mod typed;
 mod waiting;
 pub(super) mod watch;
@@ -40,7 +41,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton::{check_workspace, reader};
+use piton::{ForkAt, check_workspace, reader};
 use piton_agent::{Agent, ModelError, Overrides, Settings};
 use piton_core::id::ConversationId;
 use piton_core::view::TurnEnd;
@@ -55,7 +56,7 @@ use self::errand::Errand;
 use self::held::{Followed, Way};
 use self::input::Input;
 use self::mail::Mail;
-use self::menu::{Chosen, Menu};
+use self::menu::{Chosen, Decided, Menu};
 use self::open::Wanted;
 use self::opened::{Life, Opened};
 use self::plan::{Plan, Situation, Source, Wish};
@@ -83,6 +84,9 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    if query.turn.raw {
+        output.leave_raw();
+    }
     run_with(query, Along::default(), settings, output).await
 }
 
@@ -122,6 +126,12 @@ async fn run_with(
     };
     input.listings.extend(along.files);
     input.written = input.written.or(along.written);
+    if let Ok(ready) = &ready
+        && matches!(wish, Wish::Say | Wish::Continue | Wish::Retry)
+    {
+        // Before what is typed is looked at: a command of the workspace may be meant.
+        trusting::ask(&ready.agent, &mut stage).await?;
+    }
     if is_typed {
         let brought = typed::understand(&mut input, settings, Now::Idle, &mut stage).await?;
         query.files.extend(brought.files);
@@ -179,7 +189,10 @@ pub(crate) async fn retry(
         return run_with(query, along, settings, output).await;
     }
     let forked = again::fork(message, id, settings, output).await?;
-    let Some(id) = forked else { return Ok(Report::nothing(again::NOTHING)) };
+    let id = match forked {
+        Ok(id) => id,
+        Err(nothing) => return Ok(nothing),
+    };
     (query.turn.id, query.resume) = (Some(id.to_string()), Some(None));
     run(query, settings, output).await
 }
@@ -258,6 +271,8 @@ pub(in crate::cmd) async fn say(said: Said<'_>, stage: &mut Stage<'_>) -> Result
     let Said { text, attached, wish, conversation, mut overrides, agent } = said;
     let settings = agent.settings();
     let text = text.map(sendable).transpose()?;
+    // What starts programs may have changed since the last message.
+    trusting::ask(agent, stage).await?;
     let mut input = Input { text, listings: attached, ..Input::default() };
     let brought = typed::understand(&mut input, settings, Now::Idle, stage).await?;
     if let Some(model) = brought.model {
@@ -316,7 +331,12 @@ impl Asked<'_> {
             };
             self.query.turn.id = stage.conversation.as_ref().map(ToString::to_string);
             self.query.new = false;
-            chosen = Some(menu.choose(mail, stage).await?);
+            match menu.choose(mail, stage).await? {
+                Decided::Here(here) => chosen = Some(here),
+                Decided::InFork { id, at } => {
+                    self.query.turn.id = Some(held::fork(self, (&id, &at), stage).await?);
+                }
+            }
         }
     }
 
@@ -356,6 +376,11 @@ impl Asked<'_> {
         };
         let errand = match plan::plan(self.wish, situation) {
             Plan::Send(on_incomplete) => Errand::Send(on_incomplete),
+            Plan::Queue => {
+                let left = waiting::leave(&opened, self, mail, stage).await;
+                opened.close().await;
+                return left.map(Step::Done);
+            }
             Plan::Resume => Errand::Resume,
             Plan::Release => Errand::Release,
             Plan::Retry => match again::nothing(&opened, self.settings)? {
@@ -431,7 +456,7 @@ impl Asked<'_> {
         let present = if stage.terminal.is_some() { Present::Person } else { Present::Nobody };
         let (mut lock_wait, later) = held_waits(present, self.query.turn.lock_wait);
         let mut way = match self.wish {
-            Wish::Queue => Some(Way::Queue),
+            Wish::Queue | Wish::Leave => Some(Way::Queue),
             Wish::Steer => Some(Way::Steer),
             Wish::Say | Wish::Continue | Wish::Discard | Wish::Retry => None,
         };
@@ -494,7 +519,7 @@ impl Asked<'_> {
         stage.conversation = Some(id.clone());
         stage.output.talk(&format!("{fault}."));
         let elsewhere = match self.wish {
-            Wish::Say | Wish::Queue | Wish::Steer => Elsewhere::Possible,
+            Wish::Say | Wish::Queue | Wish::Leave | Wish::Steer => Elsewhere::Possible,
             // What is said to a turn can be said to it there.
             Wish::Continue if mail.has_content() => Elsewhere::Possible,
             Wish::Continue | Wish::Discard | Wish::Retry => Elsewhere::Impossible,
@@ -506,7 +531,9 @@ impl Asked<'_> {
                 let over = held::watch(self, id, stage).await?;
                 stage.output.talk(over.said(mail.has_content()));
             }
-            HeldChoice::Fork => self.query.turn.id = Some(held::fork(self, id, stage).await?),
+            HeldChoice::Fork => {
+                self.query.turn.id = Some(held::fork(self, (id, &ForkAt::End), stage).await?);
+            }
             HeldChoice::New => (self.query.turn.id, self.query.new) = (None, true),
             HeldChoice::Wait => {}
             HeldChoice::Quit => return Err(Fault::Quit { conversation: id.clone() }),

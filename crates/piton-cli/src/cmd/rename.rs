@@ -33,7 +33,7 @@ pub(crate) async fn run(
         return Ok(Report::misuse("error: the title is empty"));
     }
     let journal = store::open(settings, output)?;
-    let id = target::by_prefix(&*journal, &rename.id, settings).await?;
+    let id = target::to_change(&*journal, &rename.id, settings).await?;
     let sent = send(journal, &id, Command::Rename { title: title.clone() }, settings).await?;
     let told = match sent {
         Accepted::Entry(_) => format!("Conversation {id} is now called: {title}"),

@@ -12,6 +12,7 @@ use piton_core::summary::shorten;
 
 use super::fork::{Made, find, make};
 use super::place::{fork_at, messages, turn_at};
+use super::print::discarded;
 use super::undo::turn::{self, Done, Wanted};
 use crate::flags::{Cut, Place, Rewind};
 use crate::output::{Form, Output};
@@ -43,8 +44,9 @@ async fn back(
 ) -> Result<Report, Fault> {
     let form = if flags.json { Form::Json } else { Form::Text };
     let Some(place) = &flags.place else {
-        list(engine, id, form, output).await?;
-        output.talk(&format!("hint: to go back in front of one: piton rewind --id {id} TURN"));
+        if list(engine, id, form, output).await? {
+            output.talk(&format!("hint: to go back in front of one: piton rewind --id {id} TURN"));
+        }
         return Ok(Report::ok("done").about(id, None));
     };
     let place = Place::of(place);
@@ -91,14 +93,21 @@ pub(crate) async fn fork(
     Ok(make(engine, id, &at, None).await?)
 }
 
-/// Shows the turns with their numbers, the oldest first.
+/// Shows the turns with their numbers, the oldest first. Says whether there are any.
 pub(crate) async fn list(
     engine: &Engine,
     id: &ConversationId,
     form: Form,
     output: &mut Output,
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
     let view = engine.view(id).await?;
+    let is_any = view.shown().next().is_some();
+    if !is_any {
+        output.talk(&format!("Conversation {id} has no turn to go back in front of."));
+        if let Some(said) = discarded(id, &view) {
+            output.talk(&said);
+        }
+    }
     for turn in view.shown() {
         let message = messages(turn).next();
         let words = message.map(|message| said(&message.parts)).unwrap_or_default();
@@ -112,5 +121,5 @@ pub(crate) async fn list(
         let words = shorten(&words, WORDS_CHARS_MAX);
         output.data(&format!("{number:>3}  {}\n", visible(&words)));
     }
-    Ok(())
+    Ok(is_any)
 }

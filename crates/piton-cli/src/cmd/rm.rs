@@ -40,7 +40,7 @@ pub(crate) async fn run(
     }
     let mut meant = Vec::new();
     for typed in &rm.ids {
-        meant.push(target::by_prefix(&journal, typed, settings).await?);
+        meant.push(target::to_change(&journal, typed, settings).await?);
     }
     // Whoever handed the task out may still need what the worker found.
     if let Some((worker, (parent, _))) = meant.iter().find_map(|id| Some((id, id.as_worker()?)))

@@ -74,7 +74,7 @@ pub(crate) async fn run(
     };
     if flags.background {
         drop(held);
-        let begun = match background::start(&place).await? {
+        let begun = match background::start(&place, &settings.environment).await? {
             Ok(Record { url, .. }) => url,
             Err(said) => return Ok(Report::misuse(&said)),
         };
@@ -126,7 +126,7 @@ impl Work {
         let overrides = Overrides::default();
         let commands = agent.supervised_commands(SUPERVISOR.into(), &overrides);
         let models = Arc::new(Catalogue::new(settings.environment.clone()));
-        let tools = Arc::new(AgentTools::new(agent.clone(), &commands));
+        let tools = Arc::new(AgentTools::new(agent.clone(), &commands, &overrides));
         if let Some(loaded) = agent.default_model().ok().and_then(|it| agent.load_model(&it).ok()) {
             tools.bring(loaded.tools);
         }

@@ -21,7 +21,7 @@ pub(crate) async fn run(
     let journal = store::open(settings, output)?;
     let mut found = Vec::new();
     for typed in &archive.ids {
-        found.push(target::by_prefix(&*journal, typed, settings).await?);
+        found.push(target::to_change(&*journal, typed, settings).await?);
     }
     drop(journal);
     let shelf = if archive.back { Shelf::Listed } else { Shelf::Archived };

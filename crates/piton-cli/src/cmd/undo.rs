@@ -52,7 +52,7 @@ pub(crate) async fn run(
         if undo.json {
             output.json(&Line::Version { number: *number, path: &change.path, text: &text });
         } else {
-            output.data(&text);
+            output.document(&text);
         }
         return Ok(Report::ok("done"));
     }

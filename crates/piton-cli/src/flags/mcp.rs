@@ -28,8 +28,10 @@ pub(crate) enum McpWish {
         server: Option<String>,
     },
     /// Write a server into your settings
-    #[command(override_usage = "piton mcp add NAME [--env KEY=VALUE]... -- COMMAND [ARGS]...
-       piton mcp add NAME --url URL [--header KEY=VALUE]...")]
+    #[command(
+        override_usage = "piton mcp add NAME [--sandbox] [--env KEY=VALUE]... -- COMMAND [ARGS]...
+       piton mcp add NAME --url URL [--header KEY=VALUE]..."
+    )]
     Add(NewServer),
     /// Take a server out of your settings
     Remove {
@@ -37,11 +39,14 @@ pub(crate) enum McpWish {
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Let the servers of this workspace's .mcp.json be started, as it is now
+    /// Let the servers of this workspace's .mcp.json be started, as it is now; piton trust does that with all else
     Trust {
         /// Take that back
-        #[arg(long)]
+        #[arg(long, conflicts_with = "unconfined")]
         revoke: bool,
+        /// Let them run outside the sandbox
+        #[arg(long)]
+        unconfined: bool,
     },
 }
 
@@ -60,6 +65,9 @@ pub(crate) struct NewServer {
     /// A variable for it; a value such as '${TOKEN}' is read from the environment
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub(crate) env: Vec<(String, String)>,
+    /// Run the program in the sandbox
+    #[arg(long, conflicts_with = "url")]
+    pub(crate) sandbox: bool,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,

@@ -101,6 +101,9 @@ pub(crate) struct TurnFlags {
     /// One JSON object per line on standard output
     #[arg(long)]
     pub(crate) json: bool,
+    /// Answers as the model wrote them, with all that a terminal obeys
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) raw: bool,
     /// Most model answers in one turn; 0 is no limit
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_steps: Option<u32>,

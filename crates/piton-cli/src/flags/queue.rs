@@ -79,6 +79,31 @@ impl QueueWish {
         }
     }
 
+    /// What to type in the place of words of a chat that are no message, but a command which there is not;
+    /// none if they can be something to say.
+    pub(crate) fn mistaken(words: &str) -> Option<&'static str> {
+        let (verb, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        if !rest.split_whitespace().all(|number| number.parse::<usize>().is_ok()) {
+            return None;
+        }
+        match (verb.to_lowercase().as_str(), rest.is_empty()) {
+            ("clear" | "empty" | "reset", _)
+            | ("delete" | "remove" | "del" | "cancel" | "undo", true) => {
+                Some("/queue rm N takes one back, /queue drop all of them")
+            }
+            ("delete" | "remove" | "del" | "cancel" | "drop" | "undo", false) => {
+                Some("/queue rm N takes one back")
+            }
+            ("show" | "ls" | "print" | "status", true) => {
+                Some("/queue shows the messages that wait")
+            }
+            ("add" | "help" | "?", true) => Some(
+                "/queue shows what waits, /queue TEXT adds to it, and edit, move, rm, steer and next N change it",
+            ),
+            _ => None,
+        }
+    }
+
     /// What words of a chat mean; none if they are something to say.
     pub(crate) fn of(words: &str) -> Option<Self> {
         let (verb, rest) = words.split_once(char::is_whitespace)?;
@@ -131,6 +156,12 @@ mod tests {
         }
         for words in ["rm 1", "move 2 1", "foo", "rm the file", "next time", ""] {
             assert_eq!(QueueWish::lacking(words), None, "{words}");
+        }
+        for words in ["clear", "Delete", "remove 2", "drop 1 2", "show", "ls", "help"] {
+            assert!(QueueWish::mistaken(words).is_some(), "{words}");
+        }
+        for words in ["drop", "list", "rm 1", "clear the table", "show me", "go", ""] {
+            assert_eq!(QueueWish::mistaken(words), None, "{words}");
         }
     }
 }

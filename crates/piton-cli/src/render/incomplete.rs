@@ -81,6 +81,14 @@ pub(crate) fn is_only_a_message(newest: &Newest) -> bool {
         .all(|step| step.calls.is_empty() && (step.partial || turn::text(step).is_empty()))
 }
 
+/// Whether the last thing in a turn is an answer that ended, and yet not the turn: going on finishes it.
+pub(crate) fn is_cut_off(newest: &Newest) -> bool {
+    match newest.turn.items.last() {
+        Some(ItemView::Step(step)) => step.usage.is_some() && step.calls.is_empty(),
+        Some(ItemView::Message(_) | _) | None => false,
+    }
+}
+
 /// What the last message of a turn says, if it was added to the turn.
 pub(crate) fn added(newest: &Newest) -> Option<String> {
     let mut said = newest.turn.items.iter().filter_map(|item| match item {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use piton::Shelf;
 use piton_core::command::QueuePlace;
+use piton_core::permit::review::Remark;
 use piton_core::tokens::Tokens;
 use piton_core::view::{
     CallState, EffectClass, Found, ImportRemark, ImportSource, InquiryKind, Live, MessagePart,
@@ -200,7 +201,14 @@ pub(crate) enum Line<'a> {
         in_all: InAll,
     },
     /// A rule that says what may run.
-    Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
+    Rule {
+        number: usize,
+        from: &'a str,
+        rule: &'a PermissionRule,
+        scope: RuleScope,
+        #[serde(skip_serializing_if = "<[Remark]>::is_empty")]
+        remarks: &'a [Remark],
+    },
     /// A server of tools, and how it stands with it.
     McpServer {
         name: &'a str,
@@ -213,6 +221,25 @@ pub(crate) enum Line<'a> {
         server: Option<&'a str>,
         version: Option<&'a str>,
         protocol: Option<&'a str>,
+    },
+    /// What is trusted of a workspace.
+    Trust {
+        workspace: &'a str,
+        trusted: bool,
+        by: Option<&'a str>,
+        at: Option<u64>,
+        /// Files that start programs and were approved by their exact bytes.
+        approved: Vec<&'a str>,
+    },
+    /// Something that a workspace brings along for an agent.
+    Brought {
+        kind: &'a str,
+        name: &'a str,
+        path: &'a str,
+        opens: &'a [String],
+        /// Files that are approved by their exact bytes before it counts.
+        files: Vec<&'a str>,
+        state: &'a str,
     },
     /// A tool of such a server.
     McpTool {

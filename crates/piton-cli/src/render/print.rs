@@ -54,6 +54,15 @@ pub(crate) enum Attempts {
     All,
 }
 
+impl Attempts {
+    /// The turns that are shown: discarded ones are attempts too.
+    pub(crate) fn turns(self, view: &View) -> impl Iterator<Item = &TurnView> {
+        let is_shown =
+            move |turn: &&TurnView| self == Self::All || turn.head.end != Some(TurnEnd::Discarded);
+        view.turns.iter().filter(is_shown)
+    }
+}
+
 /// How a conversation is shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks {
@@ -78,7 +87,7 @@ pub(crate) enum Piece {
 pub(crate) fn conversation(view: &View, life: Life, looks: Looks) -> Vec<Piece> {
     let page = looks.page;
     let mut pieces = Vec::new();
-    for turn in view.shown() {
+    for turn in looks.attempts.turns(view) {
         if !pieces.is_empty() {
             line(&mut pieces, "");
         }
@@ -100,8 +109,10 @@ pub(crate) fn conversation(view: &View, life: Life, looks: Looks) -> Vec<Piece> 
         if let Some(halt) = &turn.head.halt {
             line(&mut pieces, &format!("[{}]", halt.message));
         }
-        if turn.head.end == Some(TurnEnd::Stopped) {
-            line(&mut pieces, "[stopped]");
+        match turn.head.end {
+            Some(TurnEnd::Stopped) => line(&mut pieces, "[stopped]"),
+            Some(TurnEnd::Discarded) => line(&mut pieces, "[discarded]"),
+            Some(TurnEnd::Completed) | None => {}
         }
         if looks.attempts == Attempts::All {
             compare(&mut pieces, turn);

@@ -35,6 +35,9 @@ const ORDER: [&str; 4] = ["call", "old", "new", "text"];
 /// Arguments that the difference shows, where there is one.
 const CONTENTS: [&str; 4] = ["old", "new", "content", "patch"];
 
+/// The argument that asks for openings in the sandbox, which are told in words.
+const NEEDS: &str = "needs";
+
 /// How much of an argument is shown.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
@@ -77,6 +80,7 @@ pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
     }
     let bounds = Bounds { columns, value_lines_max: LINES_MAX, value_chars_max: CHARS_MAX };
     lines.extend(argument_lines(asked, bounds).into_iter().map(plain));
+    lines.extend(opening_lines(asked, columns).into_iter().map(plain));
     lines.extend(part_lines(asked, columns).into_iter().map(plain));
     lines
 }
@@ -90,6 +94,7 @@ fn lines(asked: &QuestionView) -> Vec<String> {
         lines.extend(change.diff.iter().flat_map(diff_lines));
     }
     lines.extend(argument_lines(asked, BOUNDS));
+    lines.extend(opening_lines(asked, BOUNDS.columns));
     lines.extend(part_lines(asked, BOUNDS.columns));
     cut(lines, LINES_MAX, CHARS_MAX)
 }
@@ -107,6 +112,13 @@ fn part_lines(asked: &QuestionView, columns: usize) -> Vec<String> {
     asked.parts.iter().flat_map(part).collect()
 }
 
+/// What the call asks to be opened in the sandbox.
+fn opening_lines(asked: &QuestionView, columns: usize) -> Vec<String> {
+    let line =
+        |told: &String| broken("  ", &without_middle(&legible(told), LINE_CHARS_MAX), columns);
+    asked.opens.iter().flat_map(line).collect()
+}
+
 /// The arguments that nothing else says.
 fn argument_lines(asked: &QuestionView, bounds: Bounds) -> Vec<String> {
     let arguments = asked.arguments.as_deref().unwrap_or_default();
@@ -121,7 +133,9 @@ fn argument_lines(asked: &QuestionView, bounds: Bounds) -> Vec<String> {
     let change = asked.found.as_ref().and_then(|found| found.change.as_ref());
     let diff = change.and_then(|change| change.diff.as_ref());
     let is_told = |key: &str| {
-        says.iter().any(|said| said == key) || diff.is_some() && CONTENTS.contains(&key)
+        says.iter().any(|said| said == key)
+            || diff.is_some() && CONTENTS.contains(&key)
+            || key == NEEDS && !asked.opens.is_empty()
     };
     let place = |key: &str| TELLING.iter().chain(&ORDER).position(|it| *it == key);
     let mut rest: Vec<_> = fields.iter().filter(|(key, _)| !is_told(key)).collect();

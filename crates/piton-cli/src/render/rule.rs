@@ -1,6 +1,8 @@
 //! Rules in words.
 
 use piton_agent::rules::strangers::Stranger;
+use piton_core::permit::grants::words;
+use piton_core::permit::review::Remark;
 use piton_core::view::{PermissionRule, RuleEffect};
 
 /// A rule, for people.
@@ -16,7 +18,28 @@ pub(crate) fn told(rule: &PermissionRule) -> String {
         rule.arguments.iter().map(|(key, pattern)| format!("{key} = /{pattern}/")).collect();
     let given = if arguments.is_empty() { "" } else { " where " };
     let (command, path) = (command.unwrap_or_default(), path.unwrap_or_default());
-    format!("{effect} {}{command}{path}{given}{}", rule.tool, arguments.join(" and "))
+    let free = if rule.is_unconfined() { ", outside the sandbox" } else { "" };
+    let opens = words(&rule.grants);
+    let opens =
+        if opens.is_empty() { String::new() } else { format!(", and may {}", opens.join(" and ")) };
+    format!("{effect} {}{command}{path}{given}{}{free}{opens}", rule.tool, arguments.join(" and "))
+}
+
+/// What is to be known about a rule, for people.
+pub(crate) fn remark(remark: Remark) -> String {
+    match remark {
+        Remark::Confined => "in the sandbox".into(),
+        Remark::Unconfined => "wide: whatever follows these words".into(),
+        Remark::EveryTool => "wide: every call of every tool".into(),
+        Remark::EveryCommand => "wide: every command".into(),
+        Remark::Repeats { by } => format!("says nothing new: rule {} says it", by + 1),
+        Remark::Overruled { by } => format!("says nothing: rule {} beats it", by + 1),
+        Remark::Unused { conversations: 1 } => "not used in the newest conversation here".into(),
+        Remark::Unused { conversations } => {
+            format!("not used in the newest {conversations} conversations here")
+        }
+        _ => String::new(),
+    }
 }
 
 /// Rules, for people.

@@ -11,10 +11,10 @@ pub(crate) fn notice(notice: &ServerNotice) -> String {
         ServerNotice::Project(fault) => format!("mcp: {}; going on without it", chain(fault)),
         ServerNotice::Untrusted { servers } => format!(
             "mcp: {PROJECT_FILE} of this workspace is not trusted; going on without {}. \
-             Look at it, then: piton mcp trust",
+             To look at it and decide: piton trust",
             servers.join(", ")
         ),
-        ServerNotice::Approvals(fault) => {
+        ServerNotice::Trust(fault) => {
             format!("mcp: {PROJECT_FILE} is not used: {}", chain(fault))
         }
     }

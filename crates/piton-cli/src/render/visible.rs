@@ -1,4 +1,5 @@
-//! Characters that a terminal would obey, written so that they are seen.
+//! Characters that a terminal would obey, written so that they are seen: on a terminal, and in a pipe that may
+//! lead to one.
 //!
 //! What models say and files hold must not move the cursor, set a title or turn a line around.
 
@@ -45,11 +46,13 @@ fn replaced(text: &str, put: impl Fn(&mut String, u32) -> std::fmt::Result) -> C
     Cow::Owned(shown)
 }
 
-/// Control characters but newline and tab, and those that change the direction of what follows.
+/// Control characters but newline and tab, and those that change the direction of text.
 fn is_obeyed(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            true
+        }
         letter => letter.is_control(),
     }
 }
@@ -67,6 +70,7 @@ mod tests {
         check("\x1b]0;title\x07", "\\x1b]0;title\\x07");
         check("safe\rrm -rf", "safe\\x0drm -rf");
         check("\0\x08\x7f\u{80}\u{9b}2J\u{9f}", "\\x00\\x08\\x7f\\x80\\x9b2J\\x9f");
+        check("\u{61c}a\u{200e}b\u{200f}", "\\u{61c}a\\u{200e}b\\u{200f}");
         check("a\u{202a}b\u{202e}c\u{2066}d\u{2069}", "a\\u{202a}b\\u{202e}c\\u{2066}d\\u{2069}");
     }
 

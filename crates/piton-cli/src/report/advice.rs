@@ -36,6 +36,13 @@ impl Remedies {
         Self { allowance, ..self }
     }
 
+    /// Whether a turn broke because it had used what it might use.
+    fn is_spent(&self, cause: &Cause) -> bool {
+        cause.reason == Some(BreakReason::MaxSteps)
+            || self.allowance.is_over_tokens()
+            || self.allowance.is_over_cost()
+    }
+
     /// How to go on with a higher limit than the one that was reached.
     fn higher(&self, cause: &Cause, resume: &str) -> Option<String> {
         let Allowance { steps_max, tokens_max, microdollars_max, .. } = self.allowance;
@@ -77,12 +84,16 @@ pub(super) fn after(
     let class = cause.failure.as_ref().map(|failure| failure.class);
     let mut ways = match (code, class) {
         (Code::Interrupted, _) => vec![format!("the work is kept; to go on: {resume}")],
-        (_, Some(FailureClass::ContextOverflow)) => {
-            vec![format!("to go on with a model that takes more: {resume} --model MODEL")]
-        }
-        (Code::Limit, _) => {
+        (Code::Limit, None) if remedies.is_spent(cause) => {
             let fresh = format!("to go on with a fresh allowance: {resume}");
             [fresh].into_iter().chain(remedies.higher(cause, &resume)).collect()
+        }
+        (Code::Limit, None) if turn.is_some_and(incomplete::is_cut_off) => {
+            vec![format!("to go on with the answer: {resume}")]
+        }
+        // A fresh allowance makes no room in a window.
+        (_, Some(FailureClass::ContextOverflow)) | (Code::Limit, _) => {
+            vec![format!("to go on with a model that takes more: {resume} --model MODEL")]
         }
         (_, Some(FailureClass::Auth)) => vec![format!("{key}, then: {resume}"), other],
         (_, Some(FailureClass::Quota)) => {
@@ -176,6 +187,19 @@ mod tests {
         assert!(with(&[]).ends_with("--continue --model MODEL"));
         assert!(with(&["a/b"]).ends_with("--continue --model a/b"));
         assert!(with(&["a/b", "c/d", "e/f"]).ends_with("--model a/b (or c/d or e/f)"));
+    }
+
+    #[test]
+    fn where_no_allowance_was_used_up_a_fresh_one_is_not_advised() {
+        let cause =
+            Cause { reason: Some(BreakReason::Limit), failure: None, message: "why".into() };
+        let allowance = serde_json::json!({"tokens": 20, "tokens_max": 150});
+        let remedies = Remedies::default().within(serde_json::from_value(allowance).unwrap());
+        let ways = after(&cause, Code::Limit, (&ConversationId::new("abc"), None), &remedies);
+        let told =
+            "to go on with a model that takes more: piton query --continue --id abc --model MODEL";
+        assert_eq!(ways.first().map(String::as_str), Some(told));
+        assert!(!ways.join(" ").contains("allowance"), "{ways:?}");
     }
 
     // D68

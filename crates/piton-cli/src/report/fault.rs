@@ -7,9 +7,9 @@ use std::sync::Arc;
 use piton::{CommandError, FollowError, OpenError, SessionError};
 use piton_agent::config::ConfigError;
 use piton_agent::rules::file::RuleFileError;
-use piton_agent::{AddedError, LoadError, ModelError, SettingsError};
+use piton_agent::{AddedError, LoadError, ModelError, SettingsError, TrustFault};
 use piton_core::id::ConversationId;
-use piton_mcp::{ProjectFault, TrustFault};
+use piton_mcp::ProjectFault;
 use piton_store::{Holder, LeaseError, StoreError};
 
 use super::answering::{NEXT_QUESTION, SECRET, answering, instead, nothing_asked, taking};
@@ -375,11 +375,10 @@ impl Fault {
                 "already_answered"
             }
             Self::NoRule { .. } | Self::RuleFile(_) => "rule",
-            Self::NoServer(_)
-            | Self::ServerKnown(_)
-            | Self::ServerFile(_)
-            | Self::Project(_)
-            | Self::Trust(_) => "mcp",
+            Self::NoServer(_) | Self::ServerKnown(_) | Self::ServerFile(_) | Self::Project(_) => {
+                "mcp"
+            }
+            Self::Trust(_) => "trust",
             Self::NothingAsked { .. } => "nothing_asked",
             Self::NoAnswer { .. } | Self::SecretOnTerminal { .. } => "answer",
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
@@ -412,10 +411,9 @@ impl Fault {
             Self::Ambiguous { found, .. } => {
                 vec![format!("give more letters; these begin so: {}", names(found))]
             }
-            Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => vec![SERVERS.into()],
-            Self::ServerKnown(name) => {
-                vec![format!("choose another name, or first: piton mcp remove {name}")]
-            }
+            Self::NoServer(_) | Self::Project(_) => vec![SERVERS.into()],
+            Self::Trust(_) => vec!["see to the file; piton help trust says what it holds".into()],
+            Self::ServerKnown(name) => vec![known_server(name)],
             Self::ServerFile(_) => vec!["see to the file and try again".into()],
             Self::NoRule { .. } => vec!["piton permissions shows them with their numbers".into()],
             Self::RuleFile(_) => vec![RULE_FILE.into()],
@@ -465,6 +463,10 @@ impl Fault {
             | Self::Runtime(_) => Vec::new(),
         }
     }
+}
+
+fn known_server(name: &str) -> String {
+    format!("choose another name, or first: piton mcp remove {name}")
 }
 
 fn choosing(error: &ModelError) -> Vec<String> {

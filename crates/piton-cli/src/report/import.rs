@@ -33,6 +33,12 @@ pub(crate) enum ImportFault {
         /// How many there are.
         count: usize,
     },
+    /// None of several files.
+    #[error("nothing was imported from {all} files, as was said")]
+    None {
+        /// Of how many.
+        all: usize,
+    },
     /// Some sessions of several.
     #[error("{failed} of {all} were not imported, as was said")]
     Some {
@@ -46,7 +52,10 @@ pub(crate) enum ImportFault {
 impl ImportFault {
     pub(super) fn code(&self) -> Code {
         match self {
-            Self::Read(_) | Self::NothingBelow { .. } | Self::NoSuchNumber { .. } => Code::Usage,
+            Self::Read(_)
+            | Self::None { .. }
+            | Self::NothingBelow { .. }
+            | Self::NoSuchNumber { .. } => Code::Usage,
             Self::Write(_) | Self::Some { .. } => Code::Failed,
         }
     }
@@ -65,7 +74,7 @@ impl ImportFault {
                 "piton import --list shows the sessions with their names"
             }
             Self::NoSuchNumber { .. } => "piton import --list --all shows them with their numbers",
-            Self::Read(_) | Self::NothingBelow { .. } => {
+            Self::Read(_) | Self::None { .. } | Self::NothingBelow { .. } => {
                 "piton import --list shows the sessions of other agents that are here"
             }
             Self::Write(_) | Self::Some { .. } => return Vec::new(),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use piton_agent::custom_commands::CustomFault;
+use piton_core::id::ConversationId;
 
 use super::code::Code;
 
@@ -84,6 +85,16 @@ pub(crate) enum InputFault {
         /// Its name.
         name: String,
     },
+    /// A conversation is to be changed, and too little of its id was typed.
+    #[error("{typed} is too short to change a conversation by: {min} letters of its id are needed")]
+    ShortId {
+        /// What was typed.
+        typed: String,
+        /// The only one that begins so.
+        found: ConversationId,
+        /// How many letters are needed.
+        min: usize,
+    },
     /// Nobody knows which editor to open.
     #[error("no editor is named")]
     NoEditor,
@@ -114,6 +125,7 @@ impl InputFault {
             | Self::NoTerminal(_)
             | Self::Schema { .. }
             | Self::NoEditor
+            | Self::ShortId { .. }
             | Self::PromptFile { .. } => Code::Usage,
             Self::Stdin(_) | Self::Command(_) | Self::NoMatch { .. } | Self::Editor { .. } => {
                 Code::Failed
@@ -132,6 +144,7 @@ impl InputFault {
             Self::Editor { .. } | Self::NoEditor => "editor",
             Self::Schema { .. } | Self::NoMatch { .. } => "output_schema",
             Self::NoTerminal(_) => "terminal",
+            Self::ShortId { .. } => "short_id",
             Self::Custom(_) | Self::CustomLater { .. } | Self::Command(_) => "command",
         }
     }
@@ -144,6 +157,9 @@ impl InputFault {
                     "piton query \"list the files here\"".into(),
                     "to go on with an incomplete turn: piton query --continue".into(),
                 ];
+            }
+            Self::ShortId { found, .. } => {
+                return vec![format!("the one that begins so is {found}; piton print {found}")];
             }
             Self::EmptyText => "say something, or give - and pipe a text in",
             Self::Schema { .. } => {
@@ -164,13 +180,17 @@ impl InputFault {
             Self::Custom(CustomFault::Unknown { .. }) => {
                 "mend the name; to send the text as it is, put a blank in front of it"
             }
+            Self::Custom(CustomFault::Untrusted { .. } | CustomFault::Held { .. }) => {
+                return vec![
+                    "to look at it and decide: piton trust".into(),
+                    "to send the text as it is, put a blank in front of it".into(),
+                ];
+            }
             Self::Custom(CustomFault::OfRepository { path, own, .. }) => {
                 let folder = own.parent().unwrap_or(own).display();
                 let (path, own) = (path.display(), own.display());
                 return vec![
-                    "only your own commands and skills count until a repository can be trusted"
-                        .into(),
-                    format!("if you trust it: mkdir -p {folder} && cp -r {path} {own}"),
+                    format!("to make it your own: mkdir -p {folder} && cp -r {path} {own}"),
                     "to send the text as it is, put a blank in front of it".into(),
                 ];
             }

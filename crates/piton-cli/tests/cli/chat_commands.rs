@@ -122,23 +122,45 @@ fn a_directory_is_added_and_taken_out_again() {
 }
 
 #[test]
-fn a_command_of_the_repository_is_named_and_not_used() {
+fn a_command_of_the_repository_is_named_and_counts_once_it_is_trusted() {
     let world = World::new();
     write(&world, "work/.claude/commands/ship.md", "Ship it.\n");
-    write(&world, "work/.claude/skills/fly/SKILL.md", "Fly.\n");
-    let mut person = sits_down(&world, &[]);
-    person.types("/ship now\r").sees("/ship is there, in").sees("is not used");
-    person.sees("until a repository can be trusted").sees("cp -r").sees("> ");
+    let skill = "---\ndescription: Flies.\n---\nFly.\n";
+    write(&world, "work/.claude/skills/fly/SKILL.md", skill);
+    let mut person = Person::starts(&world, &[]);
+    person.sees("skill fly").sees("command /ship").sees("Trust it as it is now?").types("n\r");
+    person.sees("You are not asked about this again").sees("> ");
+    person.types("/ship now\r").sees("/ship is there, in").sees("is not trusted");
+    person.sees("piton trust").sees("> ");
     person.types("/fly\r").sees("/fly is there, in").sees("> ");
     leaves(person);
     let ran = world.run(&["query", "/ship now"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("what a repository brings is not used"), "{}", ran.stderr);
-    // What the hint says does what it promises.
-    let hint = ran.stderr.lines().find_map(|line| line.split_once("if you trust it: ")).unwrap().1;
-    assert!(world.run_line(hint).code == 0, "{hint}");
+    assert!(ran.stderr.contains("this workspace is not trusted"), "{}", ran.stderr);
+    assert_eq!(world.run(&["trust", "--yes"]).code, 0);
     let ran = world.run(&["query", "/ship now"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let mut person = sits_down(&world, &[]);
+    person.types("/help\r").sees("Of this workspace: /ship").sees("> ");
+    leaves(person);
+}
+
+#[test]
+fn a_command_below_the_root_of_the_repository_is_copied_as_the_hint_says() {
+    let world = World::new();
+    fs::create_dir_all(world.path("work/.git")).unwrap();
+    write(&world, "work/sub/.claude/commands/ship.md", "Ship it.\n");
+    let run = || {
+        let mut command = world.command(&["query", "/ship now"]);
+        world.ran(command.current_dir(world.path("work/sub")).output().unwrap())
+    };
+    let ran = run();
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    // What the hint says does what it promises.
+    let hint = ran.stderr.lines().find_map(|line| line.split_once("to make it your own: "));
+    let hint = hint.unwrap().1;
+    assert!(world.run_line(hint).code == 0, "{hint}");
+    assert_eq!(run().code, 0);
 }
 
 #[test]
@@ -290,4 +312,75 @@ fn a_message_that_is_typed_over_a_question_is_told_what_to_do() {
     let events = world.events();
     let told = events.iter().any(|event| event.to_string().contains("use the other account"));
     assert!(told, "{events:?}");
+}
+
+/// A model that fails at first.
+const FAILS: &str = r#"{"steps":[{"say":"One.","faults":[{"kind":{"fail":"auth"}}]},{"say":"Two."},{"say":"Three."}]}"#;
+
+/// A conversation with an incomplete turn, and a model that answers from now on.
+fn failed(said: &str) -> World {
+    let world = World::new();
+    let model = world.script(FAILS);
+    assert_eq!(world.run(&["query", said, "--model", &model]).code, 1);
+    world.script(&FAILS.replace(r#","faults":[{"kind":{"fail":"auth"}}]"#, ""));
+    world
+}
+
+#[test]
+fn a_message_that_is_queued_behind_an_incomplete_turn_waits_and_is_asked_about_later() {
+    let world = failed("first");
+    let mut person = sits_down(&world, &["-c"]);
+    for words in ["clear", "remove 1", "show"] {
+        person.types(&format!("/queue {words}\r")).sees("Not queued: that looks like a command.");
+        person.sees("> ");
+    }
+    person.types("/queue for later\r").sees("Queued behind the incomplete turn.").sees("> ");
+    person.types("/queue\r").sees("1  next   for later").sees("> ");
+    person.types("/discard\r").sees("is discarded").sees("> ");
+    person.types("and this\r").sees("Waiting: for later").sees("(q) keep them").types("q\r");
+    person.sees("Nothing was changed.").sees("> and this").types("\r").sees("(q) keep them");
+    person.types("f\r").sees("One.").sees("Two.").sees("> ");
+    leaves(person);
+    let printed = world.run(&["print"]).stdout;
+    assert_eq!(printed, "> for later\nOne.\n\n> and this\nTwo.\n");
+}
+
+#[test]
+fn a_failed_turn_is_offered_with_all_ways_on_and_what_waits_behind_it() {
+    let world = failed("first");
+    let mut person = sits_down(&world, &["-c"]);
+    person.types("/queue for later\r").sees("Queued behind").sees("> ");
+    leaves(person);
+    let mut person = Person::starts(&world, &[]);
+    person.sees("has an incomplete turn.").sees("1 message waits; /queue shows it.");
+    person.sees("(g) retry it, (d) discard it, (k) fork it, (o) begin another").types("k\r");
+    person.sees("is a fork of").sees("The next message goes there.").sees("> ");
+    leaves(person);
+    assert_eq!(world.rows().len(), 2);
+    let world = failed("first");
+    let mut person = Person::starts(&world, &[]);
+    person
+        .sees("(g) retry it")
+        .types("retry\r")
+        .sees("Attempt 2 of message")
+        .sees("One.")
+        .sees("> ");
+    leaves(person);
+    assert_eq!(world.run(&["print"]).stdout, "> first\nOne.\n");
+}
+
+#[test]
+fn an_escape_at_the_prompt_takes_no_other_key_with_it() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
+    let mut person = sits_down(&world, &["-m", &model]);
+    person.types("\x1b");
+    // wait: the terminal gives no sign that an escape was taken for what it is
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    person.types("/retry\r").sees("This conversation has not begun").sees("> ").types("half\x1b");
+    // wait: as above
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    person.types(" a line\x1b\rand more\r").sees("One.").sees("> ");
+    leaves(person);
+    assert_eq!(world.run(&["print"]).stdout, "> half a line\n> and more\nOne.\n");
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::person::Person;
+use crate::sandbox::can_hold;
 use crate::world::{World, lines_of, wait_until};
 
 /// Writes the settings, and a script that calls the tool once.
@@ -64,6 +65,34 @@ fn a_command_reads_its_arguments_and_its_output_is_the_result() {
     let model = prepare(&world, settings, "{}");
     assert_eq!(world.run(&query(&model)).code, 0);
     assert!(result(&world).0.contains("`to` is missing"));
+}
+
+// The words of `[sandbox]`, as for servers.
+#[test]
+fn what_is_open_to_a_tool_in_the_sandbox_is_said_with_it() {
+    if !can_hold() {
+        return;
+    }
+    for (sandbox, writes, sees) in [
+        ("", false, false),
+        ("sandbox = true", false, false),
+        ("sandbox = false", true, true),
+        ("sandbox = { write = [\"OUT\"] }", true, false),
+        ("sandbox = { env = [\"SOME_TOKEN\"] }", false, true),
+    ] {
+        for passing in [&[][..], &["--no-persist"]] {
+            let (world, outside) = (World::new(), tempfile::tempdir_in("/var/tmp").unwrap());
+            let place = outside.path().to_str().unwrap();
+            let line = format!("echo x > {place}/new; echo $SOME_TOKEN > seen");
+            let model = prepare(&world, &tool(&line, &sandbox.replace("OUT", place)), "{}");
+            let mut command = world.command(&[&query(&model)[..], passing].concat());
+            let ran = world.ran(command.env("SOME_TOKEN", "canary").output().unwrap());
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+            assert_eq!(outside.path().join("new").exists(), writes, "{sandbox} {passing:?}");
+            let seen = fs::read_to_string(world.work("seen")).unwrap();
+            assert_eq!(seen.trim() == "canary", sees, "{sandbox} {passing:?}");
+        }
+    }
 }
 
 // What a repository brings is not run: CVE-2025-59536 and its like.

@@ -26,7 +26,7 @@ const MINE: &str = "# mine\nmodel = \"gemini/pro\"\n\n[sandbox]\nnetwork = false
 fn every_setting_is_shown_with_its_origin() {
     let world = with(MINE);
     world.check(
-        &[&["config"], &["config", "model"], &["config", "max_tokens"], &["config", "sandbox"]],
+        &[&["config"]],
         expect![[r#"
             $ piton config
             ask.batch                  false         default
@@ -52,9 +52,16 @@ fn every_setting_is_shown_with_its_origin() {
             permissions                []            default
             queue_max                  5             default
             sandbox.deny_read          []            default
+            sandbox.env                []            default
+            sandbox.file_mb            16384         default
+            sandbox.memory_mb          0             default
             sandbox.mode               "auto"        default
             sandbox.network            false         DIR/home/piton.toml, line 5
-            sandbox.unix_sockets       true          default
+            sandbox.open_files         0             default
+            sandbox.processes          4096          default
+            sandbox.protect            []            default
+            sandbox.read               []            default
+            sandbox.unix_sockets       false         default
             sandbox.write              []            default
             serve.beat_ms              10000         default
             serve.cert                 -             default
@@ -69,6 +76,16 @@ fn every_setting_is_shown_with_its_origin() {
             workers.seconds            120           default
             workers.steps              50            default
             exit 0
+        "#]],
+    );
+}
+
+#[test]
+fn one_setting_or_one_table_is_shown() {
+    let world = with(MINE);
+    world.check(
+        &[&["config", "model"], &["config", "max_tokens"], &["config", "sandbox"]],
+        expect![[r#"
             $ piton config model
             gemini/pro
             2> DIR/home/piton.toml, line 2
@@ -78,9 +95,16 @@ fn every_setting_is_shown_with_its_origin() {
             exit 0
             $ piton config sandbox
             sandbox.deny_read     []      default
+            sandbox.env           []      default
+            sandbox.file_mb       16384   default
+            sandbox.memory_mb     0       default
             sandbox.mode          "auto"  default
             sandbox.network       false   DIR/home/piton.toml, line 5
-            sandbox.unix_sockets  true    default
+            sandbox.open_files    0       default
+            sandbox.processes     4096    default
+            sandbox.protect       []      default
+            sandbox.read          []      default
+            sandbox.unix_sockets  false   default
             sandbox.write         []      default
             exit 0
         "#]],

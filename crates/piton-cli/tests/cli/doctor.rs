@@ -42,11 +42,7 @@ fn a_machine_that_holds_everything_is_told_so() {
     assert_eq!(tried.len(), 5, "{tried:?}");
     assert_eq!(holds, tried.iter().all(|line| line.starts_with("ok: a child")), "{tried:?}");
     let looking = findings(&ran, "looking");
-    assert_eq!(
-        kernel.holds_looks(),
-        looking[0].starts_with("ok: a command that only"),
-        "{looking:?}"
-    );
+    assert_eq!(kernel.has_wall(), looking[0].starts_with("ok: a command that only"), "{looking:?}");
     world.run(&["query", "hello"]);
     let ran = doctor(&world, "");
     assert!(findings(&ran, "store")[0].ends_with("checked; log ahead, every commit is synced"));
@@ -72,6 +68,12 @@ fn what_the_kernel_lacks_is_found_by_trying() {
     let got = "lacks: a child tried to get a network socket and could".to_owned();
     // Landlock keeps TCP from connecting, not sockets from being made.
     assert!(tried.contains(&got), "{tried:?}");
+    let ran = doctor(&world, "no-namespaces");
+    let lacks = findings(&ran, "namespaces");
+    assert!(
+        lacks[0].starts_with("lacks: none (") && lacks[0].contains("compared after"),
+        "{lacks:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What goes wrong says what to do next.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 
 use expect_test::expect;
 
@@ -199,6 +201,18 @@ fn help_and_version_are_data() {
     let ran = world.run(&["query", "--help"]);
     assert_eq!((ran.code, ran.stdout.contains("--discard-turn")), (0, true));
     assert_eq!(world.run(&[]).code, 2);
+}
+
+// X20
+#[test]
+fn a_word_that_is_no_text_is_refused_in_a_sentence() {
+    let world = World::new();
+    for command in ["ls", "nonsense"] {
+        let output = world.command(&[command]).arg(OsStr::from_bytes(b"\xff")).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.starts_with("error: ") && !told.contains("panicked"), "{told}");
+    }
 }
 
 // X20: the same end has the same code, whichever command comes to it.

@@ -292,7 +292,8 @@ fn a_message_that_goes_first_when_a_turn_is_discarded_is_told() {
     assert!(ran.stderr.contains("it goes first, and yours comes after it"), "{}", ran.stderr);
 }
 
-const TURN_MENU: &str = "(r) resume it, (g) try it again, (d) discard it, (q) quit, (?) help: ";
+const TURN_MENU: &str =
+    "(r) resume it, (g) retry it, (d) discard it, (k) fork it, (q) quit, (?) help: ";
 
 #[test]
 fn a_menu_holds_nothing_while_a_person_thinks() {
@@ -427,4 +428,17 @@ fn a_conversation_without_its_directory_is_answered_and_discarded() {
     let discarded = world.run(&["query", "--discard-turn", "--id", &id]);
     assert_eq!(discarded.code, 0, "{}", discarded.stderr);
     assert_eq!(world.rows()[0]["status"], "");
+}
+
+#[test]
+fn a_message_is_sent_in_a_fork_in_front_of_an_incomplete_turn() {
+    let world = waiting_behind();
+    let before = world.only_id();
+    let mut person = Person::starts(&world, &["query", "second"]);
+    person.sees(TURN_MENU).types("k\n").sees(&format!("is a fork of {before}: no turn"));
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    let printed = world.run(&["print"]).stdout;
+    assert!(printed.starts_with("> second\n"), "{printed}");
+    assert!(world.run(&["print", &before]).stdout.contains("Incomplete turn"));
 }

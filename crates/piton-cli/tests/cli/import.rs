@@ -287,6 +287,33 @@ fn what_cannot_be_imported_is_said_and_makes_nothing() {
     assert!(!world.path("home/piton.db").exists(), "nothing was made");
 }
 
+// X20: the same as for one file.
+#[test]
+fn several_files_of_which_none_is_imported_are_no_success() {
+    let world = World::new();
+    let nothing = world.path("nothing.jsonl");
+    fs::write(&nothing, "[]").unwrap();
+    for other in [&nothing, &file("unknown.txt")] {
+        let ran = import(&world, other, &[nothing.to_str().unwrap()]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains("nothing was imported from 2 files"), "{}", ran.stderr);
+    }
+    assert_eq!(import(&world, &file("pi.jsonl"), &[nothing.to_str().unwrap()]).code, 0);
+}
+
+#[test]
+fn a_line_that_is_cut_in_the_middle_of_a_character_is_told_as_such() {
+    let world = World::new();
+    let mut bytes = fs::read(file("pi.jsonl")).unwrap();
+    bytes.extend("{\"type\":\"message\",\"text\":\"gr\u{fc}".as_bytes());
+    bytes.pop();
+    let cut = world.path("cut.jsonl");
+    fs::write(&cut, bytes).unwrap();
+    let ran = import(&world, &cut, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("cut in the middle of a character: {\"type\""), "{}", ran.stderr);
+}
+
 #[test]
 fn a_directory_gives_all_its_sessions() {
     let world = World::new();
@@ -519,5 +546,19 @@ fn the_list_and_the_help_fit_narrow_windows() {
             let wide = screen.lines().find(is_wide);
             assert_eq!(wide, None, "{columns} columns: {screen}");
         }
+    }
+}
+
+#[test]
+fn a_session_that_was_put_away_says_how_to_bring_it_back() {
+    let world = World::new();
+    let id = imported(&world, "pi.jsonl");
+    for (away, word) in [(&["archive"][..], "archived"), (&["rm", "--yes"], "removed")] {
+        assert_eq!(world.run(&[away, &[&id]].concat()).code, 0);
+        let ran = import(&world, &file("pi.jsonl"), &[]);
+        let told = format!("it was {word} since; to bring it back: piton archive --back {id}");
+        assert!(ran.code == 0 && ran.stderr.contains(&told), "{}", ran.stderr);
+        assert_eq!(world.run(&["archive", "--back", &id]).code, 0);
+        assert!(!import(&world, &file("pi.jsonl"), &[]).stderr.contains("bring it back"));
     }
 }

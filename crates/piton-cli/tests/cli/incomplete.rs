@@ -122,6 +122,7 @@ fn discarding_hides_the_turn_and_keeps_it_in_the_journal() {
             exit 0
             $ piton print
             2> conversation AAAAAAAAAA: 100 tokens in, 10 out
+            2> hint: 1 turn is discarded; to see it: piton print --attempts AAAAAAAAAA
             exit 0
             $ piton query --discard-turn
             2> There is no incomplete turn to discard.

@@ -406,3 +406,21 @@ fn old_conversations_go_only_if_the_settings_say_so_and_nothing_stands_against_i
     let listed = world.run(&["ls"]).stderr;
     assert!(listed.contains(&fork) && listed.contains(&needed), "{listed}");
 }
+
+#[test]
+fn a_letter_or_two_of_an_id_change_no_conversation() {
+    let world = World::new();
+    assert_eq!(world.run(&["query", "one", "--model", "demo"]).code, 0);
+    let id = world.only_id();
+    for args in
+        [&["rename", &id[..3], "other"][..], &["archive", &id[..1]], &["rm", "--yes", &id[..3]]]
+    {
+        let ran = world.run(args);
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("is too short to change a conversation by"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("the one that begins so is {id}")), "{}", ran.stderr);
+    }
+    assert_eq!(world.rows()[0]["title"], "one");
+    assert_eq!(world.run(&["rename", &id[..4], "other"]).code, 0);
+    assert_eq!(world.run(&["archive", "last"]).code, 0);
+}

@@ -205,7 +205,7 @@ fn a_server_gets_a_few_variables_and_no_key() {
 
 /// A project file that starts a program which leaves a trace.
 fn write_project(world: &World, mark: &str) {
-    let trace = world.path("trace");
+    let trace = world.work("trace");
     let program =
         format!("echo {mark} >> {}; exec {} sim mcp", trace.display(), env!("CARGO_BIN_EXE_piton"));
     let json = serde_json::json!({"mcpServers": {
@@ -221,12 +221,12 @@ fn a_project_starts_nothing_before_exactly_this_content_is_trusted() {
     let world = World::new();
     write_project(&world, "one");
     let script = calls(&world, r#"{"tool":"theirs__echo","arguments":{"text":"hi"}}"#);
-    let trace = || fs::read_to_string(world.path("trace")).unwrap_or_default();
+    let trace = || fs::read_to_string(world.work("trace")).unwrap_or_default();
     let refused = query(&world, &script);
     assert_eq!(refused.code, 0);
-    let said = "mcp: .mcp.json of this workspace is not trusted; going on without greedy, theirs.";
+    let said = "This workspace is not trusted with all that it brings; going on without MCP servers greedy, theirs.";
     assert!(refused.stderr.starts_with(said), "{}", refused.stderr);
-    assert_eq!(refused.stderr.matches("mcp:").count(), 1);
+    assert_eq!(refused.stderr.matches("piton trust").count(), 1);
     for looking in [&["mcp", "list"][..], &["mcp", "tools"], &["ls"], &["print"]] {
         world.run(looking);
     }

@@ -302,9 +302,9 @@ fn what_a_server_says_of_its_tools_does_not_rule_the_terminal() {
         {"name": "e\u{1b}[2J"},
     ]});
     let world = Odd::default().listing(&tools).world("");
-    // On a pipe, data is what it is, and talk is not.
+    // A pipe may lead to a terminal.
     let piped = world.run(&["mcp", "tools"]);
-    assert_eq!(piped.stdout, "odd__red  once  \u{1b}[31mRed\r\u{9b}2J\n");
+    assert_eq!(piped.stdout, "odd__red  once  \\x1b[31mRed\\x0d\\x9b2J\n");
     assert_eq!(piped.stderr, "mcp: odd: left out: e\\x1b[2J: it has no inputSchema\n");
     let mut person = Person::starts(&world, &["mcp", "tools"]);
     person.sees("odd__red  once  \\x1b[31mRed\\x0d\\x9b2J");

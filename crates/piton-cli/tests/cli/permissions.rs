@@ -202,6 +202,42 @@ fn rules_are_listed_with_their_scope_and_taken_back() {
     assert_eq!(lines_of(&world.work("pay.log")), 1);
 }
 
+#[test]
+fn rules_that_say_nothing_new_or_are_not_used_are_marked() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home")).unwrap();
+    let rule = |effect: &str, command: &str| {
+        format!(
+            "[[permissions]]\ntool = \"shell\"\ncommand = \"{command}\"\neffect = \"{effect}\"\n"
+        )
+    };
+    let rules = [
+        rule("allow", "touch *"),
+        rule("allow", "touch x *"),
+        rule("deny", "make *"),
+        rule("allow", "make all"),
+    ];
+    fs::write(world.path("home/piton.toml"), rules.concat()).unwrap();
+    let call = r#"{"calls":[{"tool":"shell","arguments":{"command":"touch a"}}]}"#;
+    let model = world.script(&format!(r#"{{"steps":[{call},{{"say":"x"}}]}}"#));
+    let run = world.run(&["query", "go", "--model", &model, "--permissions", "ask"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let listed = world.run(&["permissions"]).stdout;
+    let unused = "(not used in the newest conversation here)";
+    let ends = [
+        "(in the sandbox)".to_owned(),
+        format!("(in the sandbox)  (says nothing new: rule 1 says it)  {unused}"),
+        unused.to_owned(),
+        format!("(says nothing: rule 3 beats it)  {unused}"),
+    ];
+    for (row, end) in listed.lines().zip(ends) {
+        let remarks = row.split_once("piton.toml  ").unwrap().1;
+        assert_eq!(remarks, end, "{listed}");
+    }
+    let json = lines(&world.run(&["permissions", "--json"]).stdout);
+    assert_eq!(json[3]["remarks"][0], serde_json::json!({ "is": "overruled", "by": 2 }));
+}
+
 // Must show 3
 #[test]
 fn a_rule_that_makes_no_sense_is_refused_with_a_sentence() {

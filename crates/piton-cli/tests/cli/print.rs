@@ -175,3 +175,31 @@ fn a_long_conversation_is_shown_page_by_page_unless_that_is_refused() {
     person.sees("> first").sees("> third");
     assert_eq!(person.leaves().0, 0);
 }
+
+#[test]
+fn a_turn_that_was_discarded_is_counted_and_shown_among_the_attempts() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"x","faults":[{"kind":{"fail":"auth"}}]}]}"#);
+    world.run(&["query", "lost words", "--model", &model]);
+    assert_eq!(world.run(&["query", "--discard-turn"]).code, 0);
+    let id = world.only_id();
+    let told = format!("hint: 1 turn is discarded; to see it: piton print --attempts {id}\n");
+    let ran = world.run(&["print"]);
+    assert!(
+        ran.code == 0 && ran.stdout.is_empty() && ran.stderr.ends_with(&told),
+        "{}",
+        ran.stderr
+    );
+    let ran = world.run(&["print", "--turns", "1"]);
+    assert!(ran.code == 2 && ran.stderr.ends_with(&told), "{}", ran.stderr);
+    let ran = world.run(&["rewind"]);
+    assert!(ran.code == 0 && ran.stderr.ends_with(&told), "{}", ran.stderr);
+    assert!(ran.stderr.contains("has no turn to go back in front of"), "{}", ran.stderr);
+    for args in [&["print", "--attempts"][..], &["print", "--attempts", "--turns", "1"]] {
+        let ran = world.run(args);
+        assert!(ran.stdout.starts_with("> lost words\n"), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("discarded") && !ran.stderr.contains("hint"), "{}", ran.stdout);
+    }
+    let tried = lines(&world.run(&["print", "--attempts", "--json"]).stdout);
+    assert_eq!((tried.len(), &tried[0]["ended"]), (1, &json!("discarded")), "{tried:?}");
+}

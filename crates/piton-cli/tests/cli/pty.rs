@@ -9,9 +9,8 @@ use crate::world::{World, lines_of};
 const CTRL_C: &str = "\x03";
 const PERMISSION: &str =
     "(y) yes, (a) always, (v) never, (e) edit, (m) done by hand, (n) no, (?) help: ";
-const MENU: &str = "(r) resume it, (g) try it again, (d) discard it, (q) quit, (?) help: ";
-const MENU_WITH_EDIT: &str =
-    "(r) resume it, (g) try it again, (d) discard it, (e) edit its message, (q) quit, (?) help: ";
+const MENU: &str = "(r) resume it, (g) retry it, (d) discard it, (k) fork it, (q) quit, (?) help: ";
+const MENU_WITH_EDIT: &str = "(r) resume it, (g) retry it, (d) discard it, (e) edit its message, (k) fork it, (q) quit, (?) help: ";
 const IN_DOUBT: &str =
     "(r) run it again, (m) it is done, (t) type its result, (n) nobody knows, (?) help: ";
 const HELD: &str = "(k) fork it, (o) other conversation, (q) quit,\r\n(?) help: ";
@@ -135,7 +134,7 @@ fn an_incomplete_turn_is_resumed_from_the_menu_and_the_message_comes_after_it() 
 fn an_incomplete_turn_is_discarded_from_the_menu() {
     let world = waiting();
     let mut person = Person::starts(&world, &["query", "hello", "--permissions", "auto"]);
-    person.sees(MENU).types("e\n").sees("Not understood: type r, g, d or q.");
+    person.sees(MENU).types("e\n").sees("Not understood: type r, g, d, k or q.");
     person.sees(MENU).types("d\n");
     person.sees("Turn 1 is discarded.").sees("Written.");
     check(&world, person, 0, &["> hello", "Written."]);

@@ -218,14 +218,14 @@ fn a_message_that_is_too_large_is_refused_before_anything_is_begun() {
 }
 
 #[test]
-fn a_pipe_gets_characters_as_they_are_and_the_person_sees_them() {
+fn what_a_terminal_would_obey_is_seen_wherever_it_goes() {
     let world = World::new();
     let model = world.script(
         r#"{"steps":[{"calls":[{"tool":"look"}]},{"say":"\u001b[2J\u202ered"}],
           "tools":[{"name":"look","effect":"read_only","output":"\u001b]0;title\u0007\u009b2J"}]}"#,
     );
     let ran = world.run(&["query", "go", "--model", &model]);
-    assert_eq!(ran.stdout, "\x1b[2J\u{202e}red\n");
+    assert_eq!(ran.stdout, "\\x1b[2J\\u{202e}red\n");
     assert!(ran.stderr.contains("✓ look — \\x1b]0;title\\x07\\x9b2J\n"), "{}", ran.stderr);
     // A list is for people, wherever it goes.
     assert_eq!(world.run(&["query", "--new", "list .\x1b[2J"]).code, 0);

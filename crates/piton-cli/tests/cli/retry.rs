@@ -327,8 +327,25 @@ fn where_nothing_was_said_there_is_nothing_to_try_again() {
     assert_eq!(world.run(&["query", "hi", "--model", "demo"]).code, 0);
     assert_eq!(world.run(&["fork", "--before", "1"]).code, 0);
     let ran = world.run(&["retry"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("There is no message to try again."), "{}", ran.stderr);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("nothing was said in this conversation"), "{}", ran.stderr);
+}
+
+// X20: whoever goes on behind a retry must not take it for one.
+#[test]
+fn behind_a_discarded_turn_there_is_nothing_to_try_again_and_that_is_no_success() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"x","faults":[{"kind":{"fail":"auth"}}]}]}"#);
+    world.run(&["query", "first", "--model", &model]);
+    assert_eq!(world.run(&["query", "--discard-turn"]).code, 0);
+    for args in [&["retry"][..], &["retry", "--fork"]] {
+        let ran = world.run(args);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        let told = "there is no message to try again: the last turn is discarded";
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        assert!(ran.stderr.contains("hint: to see what was said: piton print --attempts"));
+    }
+    assert_eq!((count(&world, "MessageRetried"), world.rows().len()), (0, 1));
 }
 
 // C9: who answered the message answers it again.
@@ -356,7 +373,7 @@ fn the_menu_of_an_incomplete_turn_offers_it() {
     assert_eq!(world.run(&["query", "first", "--model", &model]).code, 1);
     let works = other(&world, &fails.replace(r#","faults":[{"kind":{"fail":"auth"}}]"#, ""));
     let mut person = Person::starts(&world, &["query", "second", "--model", &works]);
-    person.sees("(g) try it again").types("g\r");
+    person.sees("(g) retry it").types("g\r");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     let printed = world.run(&["print"]).stdout;

@@ -79,6 +79,34 @@ fn a_fork_comes_back_with_the_turns_that_it_shares() {
     assert_eq!([turns(&origin), turns(&first), turns(&second)], [json!(2), json!(3), json!(3)]);
 }
 
+#[test]
+fn what_was_purged_behind_a_detached_fork_is_not_missing() {
+    let world = World::new();
+    let origin = begin(&world, "one");
+    let kept = fork(&world, &origin);
+    done(&world, &["rm", "--purge", "--detach", "--yes", &origin]);
+    done(&world, &["query", "two", "--id", &kept]);
+    let copy = taken(&world);
+    let ran = done(&world, &["doctor", "--salvage", &copy]);
+    assert!(ran.stderr.contains("Not brought back: 0."), "{}", ran.stderr);
+    assert!(!ran.stdout.contains(&origin), "{}", ran.stdout);
+    assert!(done(&world, &["print", &kept]).stdout.starts_with("> one\n"));
+}
+
+#[test]
+fn a_conversation_of_which_nothing_came_back_is_not_advised_to_be_read() {
+    let world = World::new();
+    let origin = begin(&world, "Kingfishers");
+    let kept = fork(&world, &origin);
+    done(&world, &["query", "two", "--id", &kept]);
+    decay(&world, "Kingfishers");
+    let copy = taken(&world);
+    let ran = world.run(&["doctor", "--salvage", &copy]);
+    let is_there = world.run(&["print", &origin]).code != 2;
+    assert!(!is_there, "{}{}", ran.stdout, ran.stderr);
+    assert!(!ran.stderr.contains(&format!("piton print {origin}")), "{}", ran.stderr);
+}
+
 /// Takes a conversation away that a fork was cut from, which the command refuses.
 async fn purge(world: &World, id: &str) {
     let (journal, _) = SqliteJournal::open(&world.path("home")).unwrap();

@@ -56,7 +56,10 @@ impl Task {
         fs::create_dir_all(world.path("home/skills/sums")).unwrap();
         let skill = "---\nname: sums\ndescription: How to add.\n---\nCarry the one.\n";
         fs::write(world.path("home/skills/sums/SKILL.md"), skill).unwrap();
-        let settings = format!("[web]\nprivate_hosts = [\"{}\"]\n", server.address);
+        let address = &server.address;
+        let settings = format!(
+            "[web]\nprivate_hosts = [\"{address}\"]\n[sandbox]\nnetwork = [\"{address}\"]\n"
+        );
         fs::write(world.path("home/piton.toml"), settings).unwrap();
         let model = world.script(&script(&url).to_string());
         Self { world, model, _server: server }

@@ -24,6 +24,15 @@ fn world(host: &str) -> World {
     world
 }
 
+/// The same, and any page may be fetched.
+fn open_world(host: &str) -> World {
+    let world = world(host);
+    let settings = fs::read_to_string(world.path("home/piton.toml")).unwrap();
+    let rule = "[[permissions]]\ntool = \"web_fetch\"\neffect = \"allow\"\n";
+    fs::write(world.path("home/piton.toml"), settings + rule).unwrap();
+    world
+}
+
 /// A model that fetches these, one after the other.
 fn fetching(world: &World, urls: &[&str]) -> String {
     let call =
@@ -64,7 +73,7 @@ fn a_private_host_that_nobody_named_is_not_reached_in_any_mode_or_by_a_redirect(
     let inner = Loopback::start(vec![page("text/plain", "secret")]);
     let inner_url = format!("http://{}/", inner.address);
     let outer = Loopback::start(vec![redirect("302 Found", &inner_url)]);
-    let world = world(&outer.address);
+    let world = open_world(&outer.address);
     let port = inner.address.rsplit_once(':').unwrap().1;
     let by_name = format!("http://localhost:{port}/");
     let model = fetching(&world, &[&inner_url, &by_name, &format!("http://{}/", outer.address)]);

@@ -10,6 +10,7 @@ use crate::event::{
     PermissionMode, PermissionRule, RuleEffect, RuleScope, ToolSpec,
 };
 use crate::id::InquiryId;
+use crate::permit::grants::wants_more;
 use crate::permit::path::within_any;
 use crate::permit::{
     Standing, always, forbidding, is_hooked, needs_real_path, permit, place_argument,
@@ -23,6 +24,9 @@ pub const DENIED_TEXT: &str = "Tool execution denied by user.";
 /// What the model is told of a call that nobody was there to allow.
 pub const DENIED_BY_POLICY_TEXT: &str = "Not run: this call needs permission, nobody is there to \
      give it, and the settings refuse what nobody allows.";
+/// What the model is told of a call that asks for more than its rules open, where nobody is.
+pub const NOT_OPENED_TEXT: &str = "Not run: this call asks for openings in the sandbox that no rule and no setting \
+     gives, and nobody is there to allow them. Do without them, or tell the user what is needed and why.";
 /// What the model is told of a call that a person did by hand.
 pub const APPLIED_TEXT: &str = "The user applied this change by hand; the tool was not run. \
      Look at what is there before you rely on it.";
@@ -63,6 +67,7 @@ pub(super) fn judge(state: &State, turn: &Turn, call: &Call, tool: &ToolSpec) ->
         Some(InquiryAnswer::Deny { reason }) => {
             let by_policy = asked.is_some_and(|raised| raised.by.as_deref() == Some(BY_POLICY));
             let text = match reason {
+                _ if by_policy && opens_more(state, call, tool) => NOT_OPENED_TEXT.to_owned(),
                 _ if by_policy => DENIED_BY_POLICY_TEXT.to_owned(),
                 Some(reason) => format!("{DENIED_TEXT} The user says: {reason}"),
                 None => DENIED_TEXT.to_owned(),
@@ -117,6 +122,10 @@ fn permit_now(state: &State, call: &Call, tool: &ToolSpec) -> RuleEffect {
     permit(&state.config.permissions, state.workspace(), tool, &call.arguments)
 }
 
+fn opens_more(state: &State, call: &Call, tool: &ToolSpec) -> bool {
+    wants_more(&state.config.permissions, state.workspace(), tool, &call.arguments)
+}
+
 /// Judges where a call really leads, as far as that was found out. `None` if nothing is wrong with it.
 pub(super) fn judge_place(state: &State, turn: &Turn, call: &Call) -> Option<Judged> {
     if let Some(text) = forbidden_there(state, call) {
@@ -164,16 +173,22 @@ fn asked<'a>(turn: &'a Turn, call: &Call) -> Option<&'a Raised> {
 fn forbidden_there(state: &State, call: &Call) -> Option<String> {
     let found = call.found.as_deref()?;
     let tool = state.config.tool(&call.name)?;
-    let mut arguments: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
-    if let Some(path) = &found.path {
-        arguments.insert(place_argument(tool).to_owned(), path.as_str().into());
-    }
-    let arguments = serde_json::to_string(&arguments).ok()?;
+    let arguments = match &found.path {
+        Some(path) => renamed(tool, &call.arguments, path)?,
+        None => call.arguments.to_string(),
+    };
     // Where it really is: what was recorded may have become a link since.
     let workspace = found.workspace.as_deref().unwrap_or(state.workspace());
     forbidding(&state.config.permissions, workspace, tool, &arguments)?;
     let name = &call.name;
     Some(format!("A permission rule forbids {name} on what this leads to. It was not run."))
+}
+
+/// The arguments of a call, with another path.
+fn renamed(tool: &ToolSpec, arguments: &str, path: &str) -> Option<String> {
+    let mut arguments: Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    arguments.insert(place_argument(tool).to_owned(), path.into());
+    serde_json::to_string(&arguments).ok()
 }
 
 /// The rules were asked about the path as the model wrote it. If a link leads elsewhere, they have said
@@ -188,7 +203,16 @@ fn detour(state: &State, turn: &Turn, call: &Call) -> Option<String> {
     }
     let written = written_place(tool, &call.arguments).unwrap_or_else(|| ".".into());
     let workspace = found.workspace.as_deref().unwrap_or(state.workspace());
-    let added = &state.config.permissions.directories;
+    let permissions = &state.config.permissions;
+    // By itself this mode allows any path but those that others obey.
+    let is_allowed = |arguments: String| {
+        permissions.mode == PermissionMode::Auto
+            && permit(permissions, workspace, tool, &arguments) == RuleEffect::Allow
+    };
+    if renamed(tool, &call.arguments, real).is_some_and(is_allowed) {
+        return None;
+    }
+    let added = &permissions.directories;
     (within_any(workspace, added, &written).as_deref() != Some(real)).then(|| {
         format!("`{written}` is another name of `{real}`: use that. The tool was not run.")
     })

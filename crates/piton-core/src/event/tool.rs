@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use piton_permit::ArgumentRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,40 +25,14 @@ pub struct ToolSpec {
     /// tools that declare nothing; then any text may be a path or a command line.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, ArgumentRole>,
-    /// Whether it runs a command line that only looks behind a wall: nothing is written, there is no
-    /// network, and only the workspace and the system are read. Such a call asks nobody. Absent in
-    /// specs of older versions, which ask.
+    /// Whether it has walls. What nobody approved word for word runs behind one. A command line that only
+    /// looks asks nobody, because its wall lets it write nothing and read little. Absent in specs of older
+    /// versions and where there are no walls: there, rules with a wildcard ask.
+    #[serde(default, rename = "confines_looks", skip_serializing_if = "std::ops::Not::not")]
+    pub confines: bool,
+    /// Whether its walls let a command reach single hosts. Where they cannot, a call that is granted hosts asks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub confines_looks: bool,
-}
-
-/// What an argument of a tool means to permission rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ArgumentRole {
-    /// A command line that the tool runs: rules look at each of its commands, and rules for `shell`
-    /// that forbid or ask hold for it too.
-    CommandLine,
-    /// A text that is typed into a running command.
-    CommandInput,
-    /// The directory in which the command line runs; the workspace if it is absent.
-    Directory,
-    /// A path that the tool reads or changes, wherever it leads. Outside the workspace the tool asks,
-    /// even if it only reads.
-    Path,
-    /// A path that the tool itself refuses if it leads out of the workspace.
-    WorkspacePath,
-    /// A [patch](crate::patch) of files. The tool refuses paths in it that lead out of the workspace or
-    /// through a link. Rules for `edit_file` and `write_file` that forbid or ask hold for it too.
-    Patch,
-    /// A web address, a host or the like. The tool asks, even if it only reads, unless a rule allows it.
-    Address,
-    /// A plain value: neither a path nor a command line.
-    Value,
-    /// A role of a newer version. The tool is treated as if it declared nothing.
-    #[serde(other)]
-    Unknown,
+    pub holds_hosts: bool,
 }
 
 impl ToolSpec {
@@ -70,13 +45,20 @@ impl ToolSpec {
     ) -> Self {
         let (name, description, parameters) = (name.into(), description.into(), parameters.into());
         let roles = BTreeMap::new();
-        Self { name, description, parameters, effect, roles, confines_looks: false }
+        Self { name, description, parameters, effect, roles, confines: false, holds_hosts: false }
     }
 
-    /// The same, for a tool that runs command lines which only look behind a wall, or not.
+    /// The same, for a tool that has walls, or not.
     #[must_use]
-    pub fn confining_looks(mut self, confines_looks: bool) -> Self {
-        self.confines_looks = confines_looks;
+    pub fn confining(mut self, confines: bool) -> Self {
+        self.confines = confines;
+        self
+    }
+
+    /// The same, for a tool whose walls let a command reach single hosts, or not.
+    #[must_use]
+    pub fn holding_hosts(mut self, holds_hosts: bool) -> Self {
+        self.holds_hosts = holds_hosts;
         self
     }
 

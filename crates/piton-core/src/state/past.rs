@@ -47,7 +47,7 @@ impl Frames {
 
 /// A tool without what no model is told. Another kernel, or another sandbox, is no other request.
 fn as_sent(tool: &ToolSpec) -> ToolSpec {
-    tool.clone().confining_looks(false)
+    tool.clone().confining(false)
 }
 
 /// How an event changes what was sent before it.

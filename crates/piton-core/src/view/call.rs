@@ -12,7 +12,7 @@ use crate::event::{
     PermissionRule, RuleEffect, RuleScope, Wants, split_notes,
 };
 use crate::id::{CallId, ConversationId, Digest, InquiryId, Timestamp};
-use crate::permit::{Part, Standing, Width, offers, parts, permit, why_no_rule};
+use crate::permit::{Part, Standing, Width, grants, offers, parts, permit, why_no_rule};
 use crate::state::{Call, Edit, Progress, Raised, State, Turn};
 use crate::tasks::{Task, UPDATE_PLAN, written_by};
 
@@ -179,6 +179,9 @@ pub struct QuestionView {
     /// Why nothing of that allows later calls, as long as the question is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_rule: Option<String>,
+    /// What the call asks to be opened in the sandbox, in words, as long as the question is open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opens: Vec<String>,
     /// The answer, and who gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -306,6 +309,7 @@ impl CallView {
             question.changeable = None;
             question.always.clear();
             question.no_rule = None;
+            question.opens.clear();
         }
         self.asking = None;
     }
@@ -366,6 +370,7 @@ impl QuestionView {
             changeable: permission.and_then(|it| changeable(it, call)),
             always,
             no_rule: refused.and_then(|it| no_rule_on(it, call)),
+            opens: permission.map(|it| opened_by(it, call)).unwrap_or_default(),
             answer,
             at: *at,
         }
@@ -393,6 +398,11 @@ fn parts_of(state: &State, call: &Call) -> Vec<Part> {
 fn no_rule_on(state: &State, call: &Call) -> Option<String> {
     let tool = state.config.tool(&call.name)?;
     why_no_rule(&state.config.permissions, state.workspace(), tool, &call.arguments)
+}
+
+fn opened_by(state: &State, call: &Call) -> Vec<String> {
+    let Some(tool) = state.config.tool(&call.name) else { return Vec::new() };
+    grants::told(&state.config.permissions, state.workspace(), tool, &call.arguments)
 }
 
 fn changeable(state: &State, call: &Call) -> Option<String> {

@@ -99,7 +99,7 @@ fn a_patch_that_hooks_saw_and_a_command_that_only_looked_are_read_as_they_were_w
         r 1.3.0 shell=a
         b
         [exit code 0] + 1.3.1 look_at=[image pond.png] + 1.3.2 shell!no such file"#]].assert_eq(&transcript::shown(&Transcript::from(&state)));
-    let confined: Vec<_> = state.config.tools.iter().filter(|tool| tool.confines_looks).collect();
+    let confined: Vec<_> = state.config.tools.iter().filter(|tool| tool.confines).collect();
     assert_eq!(confined.len(), 1);
 }
 

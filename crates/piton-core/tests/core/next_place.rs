@@ -144,6 +144,18 @@ fn rules_for_paths_are_asked_about_the_real_one() {
 }
 
 #[test]
+fn in_auto_a_link_to_what_others_obey_is_named_and_any_other_goes() {
+    let mut journal = calling(PermissionMode::Auto, vec![]);
+    locate(&mut journal, ".git/hooks/pre-commit");
+    check(
+        &journal,
+        expect![
+            "finish 1.1.0 failed: `link/a` is another name of `.git/hooks/pre-commit`: use that. The tool was not run."
+        ],
+    );
+}
+
+#[test]
 fn a_place_is_recorded_only_if_it_was_not_judged() {
     let mut journal = calling(PermissionMode::Auto, vec![]);
     let is_news = |journal: &Journal, path: &str| {

@@ -98,6 +98,7 @@ fn definition(name: &str, effect: EffectClass) -> CommandDefinition {
         effect,
         timeout_s: TIMEOUT_S,
         sandboxed: false,
+        rules: None,
     }
 }
 

@@ -81,7 +81,7 @@ impl Tool for WorldTool {
             self.effect,
         );
         if self.name == SHELL {
-            return spec.with_roles([(COMMAND, ArgumentRole::CommandLine)]).confining_looks(true);
+            return spec.with_roles([(COMMAND, ArgumentRole::CommandLine)]).confining(true);
         }
         spec
     }
@@ -220,11 +220,11 @@ impl WorldTool {
         let Some(line) = job.arguments.get(COMMAND).and_then(Value::as_str) else { return };
         let is_forgotten =
             self.world.oversight() == Some(Oversight::WallForgotten) && 1 < self.world.life();
-        let consent = if is_forgotten { Consent::Given } else { job.consent };
+        let consent = if is_forgotten { Consent::WordForWord } else { job.consent };
         let is_right = match consent {
             Consent::OnlyLooks => line.starts_with(LOOKS),
-            Consent::Given => is_allowed(&self.journal, job).await,
-            Consent::ByPolicy => false,
+            Consent::WordForWord => is_allowed(&self.journal, job).await,
+            Consent::Widely => false,
         };
         if !is_right {
             self.world.complain(format!("{line:?} runs as {consent:?}"));

@@ -158,7 +158,7 @@ async fn crash_oracle_notices_hooks_that_are_not_heeded_and_a_wall_that_is_forgo
     for (oversight, wanted, noticed) in [
         (Oversight::VerdictIgnored, 2, "ran, and a hook denied it"),
         (Oversight::HooksNotAsked, 2, "ran, and no hook was asked"),
-        (Oversight::WallForgotten, 1, "runs as Given"),
+        (Oversight::WallForgotten, 1, "runs as WordForWord"),
     ] {
         let mut found = BTreeMap::new();
         for turn in &turns {

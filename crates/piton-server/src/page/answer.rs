@@ -1,7 +1,7 @@
 //! What a form says to a question.
 
 use piton::Reply;
-use piton::view::{Always, InquiryKind, QuestionView, RuleEffect, RuleScope, Shape, Width};
+use piton::view::{Always, InquiryKind, QuestionView, RuleEffect, RuleScope, Shape};
 use piton_core::question::{Field, FieldKind, Form as Wanted, Secret};
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ fn rules(
     let chosen = form.get("rule").unwrap_or("conversation.exactly");
     let (scope, width) = chosen.split_once('.').unwrap_or((chosen, ""));
     let is_chosen = |always: &&Always| {
-        (always.effect, word(always.scope), width_word(always.width)) == (effect, scope, width)
+        (always.effect, word(always.scope), always.width.word()) == (effect, scope, width)
     };
     // Never another one: it may reach further than what was chosen.
     let offer = asked.always.iter().find(is_chosen);
@@ -54,16 +54,6 @@ fn word(scope: RuleScope) -> &'static str {
         RuleScope::Conversation => "conversation",
         RuleScope::Project => "project",
         RuleScope::User => "user",
-    }
-}
-
-fn width_word(width: Width) -> &'static str {
-    match width {
-        Width::Exactly => "exactly",
-        Width::FirstWords => "first_words",
-        Width::Directory => "directory",
-        Width::Tool => "tool",
-        _ => "",
     }
 }
 

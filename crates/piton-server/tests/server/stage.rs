@@ -191,7 +191,7 @@ fn start(dir: &TempDir, journal: &Arc<dyn Journal>, more: &[(String, String)]) -
     let models = Arc::new(Catalogue::new(agent.settings().environment.clone()));
     let overrides = Overrides::default();
     let commands = agent.plain_commands(&overrides);
-    let tools = Arc::new(AgentTools::new(agent.clone(), &commands));
+    let tools = Arc::new(AgentTools::new(agent.clone(), &commands, &overrides));
     let loaded = agent.load_model(&agent.default_model().unwrap()).unwrap();
     tools.bring(loaded.tools);
     let profiles = Arc::new(AgentProfiles::new(agent.clone(), models.clone(), overrides));

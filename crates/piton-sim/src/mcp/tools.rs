@@ -51,6 +51,7 @@ fn list() -> Vec<(&'static str, &'static str, Value, Value)> {
             json!({"readOnlyHint": true}),
         ),
         ("env", "Names the variables it has", json!({}), json!({"readOnlyHint": true})),
+        ("news", "Tells what lies beside the ledger", json!({}), json!({"readOnlyHint": true})),
         ("elicit", "Asks the user for a name and a colour", key(), json!({})),
         ("elicit_url", "Sends the user to an address", key(), json!({})),
         ("ask_back", "Asks in its result, and goes on with the answer", key(), json!({})),
@@ -105,6 +106,7 @@ pub(super) async fn run(seat: &Seat, params: &Value, out: &Out) -> Value {
             text(&"x".repeat(usize::try_from(bytes).unwrap_or_default()))
         }
         "env" => text(&variables()),
+        "news" => text(&std::fs::read_to_string(seat.sign("news")).unwrap_or_default()),
         "elicit" => elicit(seat, key, out).await,
         "elicit_url" => elicit_url(seat, key, out).await,
         "ask_back" => {

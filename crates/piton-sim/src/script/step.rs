@@ -20,6 +20,8 @@ pub struct ScriptStep {
     pub think: String,
     /// Tools to call, in parallel.
     pub calls: Vec<ScriptCall>,
+    /// Which call of the last order in the request is made, from 1; 0 obeys nobody.
+    pub obey: usize,
     /// Characters per streamed chunk; 0 sends each block at once.
     pub chunk: usize,
     /// Pause between chunks, in milliseconds.

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use super::asked::Asked;
 use super::heard::Heard;
 use super::reply::Reply;
 use crate::demo;
-use crate::script::{Cue, Fault, Script};
+use crate::script::{Cue, Fault, Script, obey};
 
 /// What the server plays.
 #[derive(Clone, Debug)]
@@ -44,11 +45,13 @@ impl Part {
         }
     }
 
-    /// The answer to what was heard, in a body of so many bytes.
-    pub(super) fn next(&self, heard: Heard, bytes: usize) -> Next {
+    /// The answer to what was heard in a request.
+    pub(super) fn next(&self, heard: Heard, asked: &Asked) -> Next {
         match self {
             Self::Script(script) => {
-                let Cue { step, place, faults_at } = script.cue(&heard.talk(), tokens(bytes));
+                let tokens = tokens(asked.raw.len());
+                let Cue { step, place, faults_at } = script.cue(&heard.talk(), tokens);
+                let step = step.obeying(&obey::texts(&asked.body));
                 Next {
                     reply: Reply::new(place, step.deltas(place)),
                     pause: Duration::from_millis(step.chunk_ms),

@@ -119,7 +119,7 @@ impl Stage {
                 Condition::Moved => return refused(route.voice.reject(&format!("{at}: {MOVED}"))),
             }
         }
-        let next = self.part.next(route.voice.hear(&asked), sent.len());
+        let next = self.part.next(route.voice.hear(&asked), &asked);
         let (step, fault) = (next.reply.place, self.fault(&next, !sealed.is_empty()));
         let note = fault.map(|fault| format!("fault: {}", fault.kind)).unwrap_or_default();
         let signed = sealed.first().map_or("", |sealed| sealed.at.as_str());

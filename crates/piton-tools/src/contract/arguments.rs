@@ -145,6 +145,7 @@ pub(crate) fn assert_agree<T: DeserializeOwned>(schema: &str) {
         (None, "integer") => 1.into(),
         (None, "boolean") => true.into(),
         (None, "array") => Value::Array(Vec::new()),
+        (None, "object") => Value::Object(Map::new()),
         (None, other) => panic!("unknown type {other}"),
     };
     let all: Arguments =

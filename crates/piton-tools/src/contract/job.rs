@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use piton_core::event::Handle;
+use piton_core::event::{Grants, Handle};
 use piton_core::id::CallId;
 use piton_core::question::Question;
 use tokio_util::sync::CancellationToken;
@@ -15,10 +15,10 @@ use super::site::Site;
 /// On whose word a call runs. Follows from what is recorded, so it stays so for a call that is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// A person, a rule or the mode allowed it.
-    Given,
-    /// A policy allowed it in place of a person.
-    ByPolicy,
+    /// A person allowed this call, or a rule names it and nothing else, or takes it out of the wall.
+    WordForWord,
+    /// The mode, a rule for more than this call, or a policy in place of a person.
+    Widely,
     /// Nobody: its command line only looks. It runs behind the wall for such commands, or not at all.
     OnlyLooks,
 }
@@ -36,6 +36,8 @@ pub struct Job {
     pub handle: Handle,
     /// On whose word it runs, which decides on the wall around its command.
     pub consent: Consent,
+    /// What is open in the wall for it, beside what is open for all.
+    pub grants: Grants,
     /// Stops it.
     pub cancel: CancellationToken,
     /// What a person said to it, and the way to ask more.

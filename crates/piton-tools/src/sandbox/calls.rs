@@ -12,6 +12,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
+use super::network::Network;
 use super::policy::Policy;
 
 type Conditions = BTreeMap<i64, Vec<SeccompRule>>;
@@ -148,15 +149,11 @@ const SECOND_SET: Option<i64> = Some(0x4000_0000);
 const SECOND_SET: Option<i64> = None;
 
 /// Filters the calls of this thread and of all it starts. Without Landlock more is refused.
-pub(super) fn filter(policy: &Policy, has_landlock: bool) -> io::Result<()> {
+pub(super) fn filter(policy: &Policy, network: Network, has_landlock: bool) -> io::Result<()> {
     let mut refused: Conditions = BTreeMap::new();
     refused.extend(REFUSED.map(|call| (call, Vec::new())));
     if !has_landlock {
         refused.extend(REFUSED_WITHOUT_LANDLOCK.map(|call| (call, Vec::new())));
-    }
-    if policy.looks.is_some() {
-        refused.extend(REFUSED_TO_LOOKS.map(|call| (call, Vec::new())));
-        refused.extend(REFUSED_TO_LOOKS_ALSO.map(|call| (call, Vec::new())));
     }
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         let rules = NAMESPACES.iter().map(|flag| {
@@ -166,10 +163,18 @@ pub(super) fn filter(policy: &Policy, has_landlock: bool) -> io::Result<()> {
         refused.insert(call, rules.collect::<io::Result<_>>()?);
     }
     refused.extend(on_others()?);
+    refused.extend(with_powers()?);
+    // Behind the others: a call that is refused whatever it is about has no conditions.
+    if policy.looks.is_some() {
+        refused.extend(REFUSED_TO_LOOKS.map(|call| (call, Vec::new())));
+        refused.extend(REFUSED_TO_LOOKS_ALSO.map(|call| (call, Vec::new())));
+    }
     let local = u64::try_from(libc::AF_UNIX).unwrap_or(u64::MAX);
     let mut sockets = Vec::new();
-    if !policy.network {
-        sockets.push(rule(SeccompCmpOp::Ne, local)?);
+    match (policy.network, network) {
+        (true, Network::Shared) => {}
+        (false, Network::Shared) => sockets.push(rule(SeccompCmpOp::Ne, local)?),
+        (_, Network::Own) => sockets.push(other_families()?),
     }
     if !policy.unix_sockets {
         sockets.push(rule(SeccompCmpOp::Eq, local)?);
@@ -186,6 +191,15 @@ pub(super) fn filter(policy: &Policy, has_landlock: bool) -> io::Result<()> {
     Ok(())
 }
 
+/// Families of sockets that a network of one's own does not hold: virtual machines and the like have others.
+fn other_families() -> io::Result<SeccompRule> {
+    let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    let is_other = families
+        .into_iter()
+        .map(|family| about(0, SeccompCmpOp::Ne, u64::try_from(family).unwrap_or(u64::MAX)));
+    SeccompRule::new(is_other.collect::<io::Result<_>>()?).map_err(failed)
+}
+
 /// Calls that change the limits and the turn of a process, where it is another one. A limit that is
 /// too low kills as well as a signal does.
 fn on_others() -> io::Result<Conditions> {
@@ -199,12 +213,65 @@ fn on_others() -> io::Result<Conditions> {
             .map(|condition| SeccompRule::new(vec![condition]).map_err(failed))
             .collect()
     };
-    Ok([
+    let schedules = [
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setattr,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setscheduler,
+    ];
+    let mut refused: Conditions = [
         (libc::SYS_prlimit64, vec![SeccompRule::new(limits).map_err(failed)?]),
         (libc::SYS_setpriority, turn(u64::from(libc::PRIO_PROCESS))?),
         (libc::SYS_ioprio_set, turn(IO_BY_PROCESS)?),
     ]
-    .into())
+    .into();
+    for call in schedules {
+        refused.insert(call, vec![SeccompRule::new(vec![not(0, 0)?]).map_err(failed)?]);
+    }
+    Ok(refused)
+}
+
+/// Calls that make a file which runs with the rights of its owner or group, whoever starts it.
+fn with_powers() -> io::Result<Conditions> {
+    let bits = [libc::S_ISUID, libc::S_ISGID].map(u64::from);
+    let [creates, unnamed] =
+        [libc::O_CREAT, libc::O_TMPFILE].map(|flag| u64::try_from(flag).unwrap_or(u64::MAX));
+    let has = |argument, bit| about(argument, SeccompCmpOp::MaskedEq(bit), bit);
+    let named = |mode| -> io::Result<Vec<SeccompRule>> {
+        let rules = bits.iter().map(|bit| SeccompRule::new(vec![has(mode, *bit)?]).map_err(failed));
+        rules.collect()
+    };
+    // A mode counts only where a file is made; else anything may stand in its place.
+    let opened = |flags, mode| -> io::Result<Vec<SeccompRule>> {
+        let pairs = [creates, unnamed].into_iter().flat_map(|it| bits.map(|bit| (it, bit)));
+        let rules = pairs.map(|(flag, bit)| {
+            SeccompRule::new(vec![has(flags, flag)?, has(mode, bit)?]).map_err(failed)
+        });
+        rules.collect()
+    };
+    let mut refused: Conditions = [
+        (libc::SYS_fchmod, named(1)?),
+        (libc::SYS_fchmodat, named(2)?),
+        (libc::SYS_fchmodat2, named(2)?),
+        (libc::SYS_mknodat, named(2)?),
+        (libc::SYS_openat, opened(2, 3)?),
+    ]
+    .into();
+    #[cfg(target_arch = "x86_64")]
+    refused.extend([
+        (libc::SYS_chmod, named(1)?),
+        (libc::SYS_creat, named(1)?),
+        (libc::SYS_mknod, named(1)?),
+        (libc::SYS_open, opened(1, 2)?),
+    ]);
+    Ok(refused)
+}
+
+/// Puts the last filter on: `openat2` has its mode in memory, where a filter cannot look. Who is told that
+/// there is no such call takes an older one. We need it ourselves until then.
+pub(super) fn last_filter() -> io::Result<()> {
+    let unknown: Conditions = [(libc::SYS_openat2, Vec::new())].into();
+    apply_filter(&program(unknown, libc::ENOSYS)?).map_err(failed)
 }
 
 fn program(calls: Conditions, error: libc::c_int) -> io::Result<BpfProgram> {

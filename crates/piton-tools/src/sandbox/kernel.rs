@@ -1,12 +1,12 @@
 //! What this kernel can hold, found out by trying.
 
-use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::thread;
 
 use landlock::{AccessFs, LandlockStatus, Ruleset, RulesetAttr as _};
 
 use super::calls;
+use super::network::Network;
 use super::policy::Policy;
 use crate::fail;
 
@@ -52,8 +52,8 @@ impl Kernel {
         lacks
     }
 
-    /// Whether it holds a command that only looks.
-    pub fn holds_looks(self) -> bool {
+    /// Whether it holds what a command does to files and by system calls, so that nobody has to be asked.
+    pub fn has_wall(self) -> bool {
         self.filters && self.landlock.is_some_and(|version| TRUNCATES <= version)
     }
 
@@ -81,10 +81,7 @@ fn landlock() -> Option<u32> {
 }
 
 fn filters() -> bool {
-    let write: Vec<PathBuf> = Vec::new();
-    let policy =
-        Policy { write, closed: Vec::new(), network: false, unix_sockets: false, looks: None };
-    let tried = thread::spawn(move || calls::filter(&policy, false));
+    let tried = thread::spawn(|| calls::filter(&Policy::default(), Network::Shared, false));
     !fail::wanted("no-filters") && tried.join().is_ok_and(|tried| tried.is_ok())
 }
 
@@ -94,13 +91,7 @@ mod tests {
 
     #[test]
     fn what_a_kernel_lacks_is_said_plainly() {
-        let policy = |network| Policy {
-            write: vec![],
-            closed: vec![],
-            network,
-            unix_sockets: true,
-            looks: None,
-        };
+        let policy = |network| Policy { network, unix_sockets: true, ..Policy::default() };
         let lacks = |landlock, filters, network| {
             Kernel { landlock, filters }.lacks(&policy(network)).join("; ")
         };

@@ -6,14 +6,14 @@
 //! because their names are its own. They may start, behind the wall, where they change nothing and reach
 //! nobody.
 
-mod worktree;
+pub(super) mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use piton_core::permit::{SYSTEM_FILES, SYSTEM_PROGRAMS};
 
-use super::policy::{Looks, Policy};
+use super::policy::Looks;
 
 /// Where programs are looked for: where the wall lets them run. A `PATH` of the user may lead into the
 /// workspace.
@@ -87,18 +87,13 @@ pub(super) fn reading(workspace: &Path, added: &[String]) -> Looks {
     Looks { read, programs }
 }
 
-impl Policy {
-    /// Gives a command the variables that it may see, if it only looks. Others keep theirs.
-    pub(crate) fn set_variables(&self, command: &mut Command) {
-        if self.looks.is_none() {
-            return;
-        }
-        let kept = KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-        command.env_clear().env("PATH", PATH).envs(kept).envs(GIT);
-        command.env("GIT_CONFIG_COUNT", GIT_SETTINGS.len().to_string());
-        for (number, (key, value)) in GIT_SETTINGS.iter().enumerate() {
-            command.env(format!("GIT_CONFIG_KEY_{number}"), key);
-            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
-        }
+/// Gives a command that only looks the variables that it may see.
+pub(super) fn set_variables(command: &mut Command) {
+    let kept = KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.env_clear().env("PATH", PATH).envs(kept).envs(GIT);
+    command.env("GIT_CONFIG_COUNT", GIT_SETTINGS.len().to_string());
+    for (number, (key, value)) in GIT_SETTINGS.iter().enumerate() {
+        command.env(format!("GIT_CONFIG_KEY_{number}"), key);
+        command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
     }
 }

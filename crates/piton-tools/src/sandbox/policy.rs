@@ -4,40 +4,77 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::excerpt;
+use super::limits::Limits;
 
-/// What programs print when they are refused something, in small letters.
-const SIGNS: [&str; 6] =
-    ["permission denied", "not permitted", "eacces", "eperm", "read-only", "bad system call"];
-/// What they print when there is no network.
-const NETWORK_SIGNS: [&str; 4] = ["resolv", "network", "socket", "connect"];
-/// What they print when they do not find what is outside the wall of a command that only looks.
-const LOOK_SIGNS: [&str; 2] = ["not found", "not a git repository"];
-/// What is told then. There is a way out: what runs other programs asks.
-const LOOKS_TOLD: &str = "[it ran without asking the user, in a sandbox that reads only the workspace \
-                          and the system's own files, writes nowhere and has no network; to ask the \
-                          user instead, put `env` in front of the command]";
-/// Most places that are told.
-const PLACES_TOLD_MAX: usize = 4;
-/// Longest note about a sandbox, in bytes.
-const TOLD_BYTES_MAX: usize = 256;
-
-/// What one command may do. Recorded, so it never changes meaning: new fields are optional.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What one command may do. Recorded, so it never changes meaning: new fields are optional. The default opens
+/// nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Where it may write; the workspace comes first.
     pub write: Vec<PathBuf>,
     /// What it may neither read nor write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed: Vec<PathBuf>,
+    /// What it may write and not read: files with secrets in places that were opened to write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<PathBuf>,
+    /// What it may read and not change, although it lies where it may write: what others obey. `*` is any
+    /// directory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protect: Vec<PathBuf>,
     /// Whether it may use the network.
     pub network: bool,
     /// Whether it may use sockets of this machine.
     pub unix_sockets: bool,
+    /// Variables that it sees although their names are those of secrets or services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// How much it may use.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
+    /// What was opened for it beside that.
+    #[serde(default, skip_serializing_if = "Granted::is_empty")]
+    pub granted: Granted,
     /// What a command that only looks may read. Absent for all others, which read everything that is
     /// not closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<Looks>,
+}
+
+/// What rules, settings for hosts, or a person opened for a command. Places are as they are behind their links.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Granted {
+    /// Hosts with ports, as grants name them. They are reached through the proxy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Sockets of this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<PathBuf>,
+    /// Where it may write and read, also in places that are closed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<PathBuf>,
+    /// Where it may read, also in places that are closed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<PathBuf>,
+    /// Devices that it may use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<PathBuf>,
+}
+
+impl Policy {
+    /// The policy as it holds where there are no namespaces: nothing tells single sockets apart, so none is open.
+    pub(super) fn without_single_sockets(&self) -> Self {
+        let unix_sockets = self.unix_sockets && self.granted.sockets.is_empty();
+        Self { unix_sockets, ..self.clone() }
+    }
+}
+
+impl Granted {
+    /// Whether nothing was opened.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a command that only looks may read. It changes nothing, not even modes and times.
@@ -49,73 +86,9 @@ pub struct Looks {
     pub programs: Vec<PathBuf>,
 }
 
-impl Policy {
-    /// Adds to what a failed command printed that it ran in a sandbox, if something in there looks
-    /// as if that were the reason. Nobody can know, so nothing more is claimed.
-    pub(crate) fn explain(&self, text: &mut String) {
-        let printed = text.to_ascii_lowercase();
-        if self.looks.is_some() {
-            if SIGNS.iter().chain(&LOOK_SIGNS).any(|sign| printed.contains(sign)) {
-                excerpt::note(text, LOOKS_TOLD);
-            }
-            return;
-        }
-        let refused = SIGNS.iter().any(|sign| printed.contains(sign));
-        let unreached = !self.network && NETWORK_SIGNS.iter().any(|sign| printed.contains(sign));
-        if refused || unreached {
-            excerpt::note(text, excerpt::head(&self.told(), TOLD_BYTES_MAX));
-        }
-    }
-
-    fn told(&self) -> String {
-        let places = self.write.iter().skip(1).filter(|place| !place.starts_with("/dev"));
-        let mut places: Vec<_> = places.map(|place| place.display().to_string()).collect();
-        places.insert(0, "the workspace".into());
-        if PLACES_TOLD_MAX < places.len() {
-            places.truncate(PLACES_TOLD_MAX);
-            places.push("and more".into());
-        }
-        let sockets = match (self.network, self.unix_sockets) {
-            (true, true) => "",
-            (true, false) => "; no Unix sockets",
-            (false, true) => "; no network",
-            (false, false) => "; no network, no Unix sockets",
-        };
-        let places = places.join(", ");
-        let closed = if self.closed.is_empty() { "" } else { "; some places cannot be read" };
-        format!(
-            "[it ran in a sandbox: writes only in {places}{closed}{sockets}; the user can change \
-             that]"
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_failure_is_told_what_stood_in_its_way() {
-        let write = vec!["/w".into(), "/tmp".into(), "/dev/null".into(), "/cache".into()];
-        let policy =
-            Policy { write, closed: Vec::new(), network: false, unix_sockets: true, looks: None };
-        let explained = |text: &str| {
-            let mut text = text.to_owned();
-            policy.explain(&mut text);
-            text
-        };
-        assert_eq!(
-            explained("f: Permission denied"),
-            "f: Permission denied\n[it ran in a sandbox: writes only in the workspace, /tmp, /cache; \
-             no network; the user can change that]"
-        );
-        assert!(explained("Could not resolve host").contains("no network"));
-        assert_eq!(explained("3 tests failed"), "3 tests failed");
-        let closed = Policy { closed: vec!["/secret".into()], ..policy.clone() };
-        let mut text = "cat: Permission denied".to_owned();
-        closed.explain(&mut text);
-        assert!(text.contains("; some places cannot be read; no network;"), "{text}");
-    }
 
     #[test]
     fn a_policy_is_read_as_it_was_written() {

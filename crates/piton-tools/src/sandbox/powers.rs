@@ -16,7 +16,6 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::FSETID)
     .union(CapabilitySet::KILL)
     .union(CapabilitySet::NET_BIND_SERVICE)
-    .union(CapabilitySet::SETFCAP)
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID);
 

@@ -5,20 +5,23 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::process::{Pid, test_kill_process};
 
+use super::behind::spawn;
 use super::looks;
+use super::namespaces::enter;
 use super::policy::Policy;
-use super::warden::spawn;
 use crate::reexec::WORD;
 
 /// The word that makes our binary try something.
 const PROBE: &str = "probe";
+/// The word that makes it try namespaces.
+const NAMESPACES: &str = "namespaces";
 
 /// Something that a command may try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,17 +83,38 @@ pub fn try_out(program: &Path) -> io::Result<Vec<Tried>> {
     let policy = Policy {
         write: vec![site.join("inside"), "/dev/null".into()],
         closed: vec![site.join("closed")],
-        network: false,
         unix_sockets: true,
-        looks: None,
+        ..Policy::default()
     };
     let tried = Attempt::ALL.into_iter().map(|attempt| {
         let command = || command(program, attempt, &site);
-        let confined = spawn(&policy, command())?.wait()?.success();
+        let confined = spawn(&policy, command(), None)?.wait()?.success();
         let free = command().status()?.success();
         Ok(Tried { attempt, confined, free })
     });
     tried.collect()
+}
+
+/// Whether commands can have namespaces of their own here; if not, why, as the end of a sentence. Tried by
+/// `program`, which must give [`crate::supervise::dispatch`] its arguments.
+pub fn try_namespaces(program: &Path) -> io::Result<Result<(), String>> {
+    let mut command = Command::new(program);
+    command.args([WORD, PROBE, NAMESPACES]).stdin(Stdio::null()).stderr(Stdio::null());
+    let done = command.output()?;
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    Ok(if done.status.success() { Ok(()) } else { Err(said) })
+}
+
+/// Goes into namespaces, or says why not.
+fn go_apart() -> ExitCode {
+    let policy = Policy { write: vec!["/tmp".into()], ..Policy::default() };
+    match enter(&policy) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(hindrance) => {
+            io::stdout().write_all(hindrance.to_string().as_bytes()).ok();
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// What a command that only looks got through with, behind its own wall.
@@ -114,16 +138,14 @@ pub fn try_looking() -> io::Result<Looked> {
     }
     let policy = Policy {
         write: vec!["/dev/null".into()],
-        closed: Vec::new(),
-        network: false,
-        unix_sockets: false,
         looks: Some(looks::reading(&site.join("inside"), &[])),
+        ..Policy::default()
     };
     let run = |program: &str, place: &str| -> io::Result<bool> {
         let mut command = Command::new(program);
         command.arg(site.join(place)).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(spawn(&policy, command)?.wait()?.success())
+        Ok(spawn(&policy, command, None)?.wait()?.success())
     };
     Ok(Looked {
         reads_inside: run("cat", "inside/file")?,
@@ -148,6 +170,9 @@ fn command(program: &Path, attempt: Attempt, site: &Path) -> Command {
 pub(crate) fn dispatch(word: &OsString, arguments: &[OsString]) -> Option<ExitCode> {
     if word != PROBE {
         return None;
+    }
+    if arguments == [NAMESPACES] {
+        return Some(go_apart());
     }
     let [attempt, place, process] = arguments else { return Some(ExitCode::FAILURE) };
     let attempt = Attempt::ALL.into_iter().find(|known| attempt == known.word());

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_core::event::PermissionMode;
-
 use super::kernel::Kernel;
+use super::limits::Limits;
 use super::looks;
-use super::policy::Policy;
+use super::policy::{Granted, Policy};
+use super::protect;
 use crate::contract::{Consent, Job};
 
 /// Places that every command may write to, beside the workspace and the temporary directory.
@@ -29,12 +29,28 @@ pub struct Rules {
     pub when: When,
     /// Whether they may use the network.
     pub network: bool,
+    /// Hosts that they reach although they have no network, as grants name them.
+    pub hosts: Vec<String>,
+    /// Whether no grant opens the network either.
+    pub barred: bool,
     /// Whether they may use sockets of this machine.
     pub unix_sockets: bool,
     /// Where they may write beside the workspace and temporary directories.
     pub write: Vec<PathBuf>,
     /// What they may neither read nor write, wherever that lies.
     pub closed: Vec<PathBuf>,
+    /// What no grant opens: our own settings and conversations. They are among `closed`.
+    pub own: Vec<PathBuf>,
+    /// The user's own directory, `~` in a grant.
+    pub home: Option<PathBuf>,
+    /// What they may write and not read.
+    pub unread: Vec<PathBuf>,
+    /// What they may not change in a workspace, beside what is known: names in it, or whole places.
+    pub protect: Vec<PathBuf>,
+    /// Variables that they see although their names are those of secrets or services.
+    pub env: Vec<String>,
+    /// How much they may use.
+    pub limits: Limits,
 }
 
 /// When commands are confined.
@@ -42,8 +58,8 @@ pub struct Rules {
 pub enum When {
     /// Never.
     Never,
-    /// When they run without anybody having been asked, as well as the kernel can.
-    Unasked,
+    /// Unless somebody approved them word for word, as well as the kernel can.
+    Unapproved,
     /// Always. A command that cannot be confined is not run.
     Always,
 }
@@ -51,16 +67,28 @@ pub enum When {
 impl Rules {
     /// No sandbox.
     pub fn none() -> Self {
-        let (write, closed) = (Vec::new(), Vec::new());
-        Self { when: When::Never, network: true, unix_sockets: true, write, closed }
+        Self {
+            when: When::Never,
+            network: true,
+            hosts: Vec::new(),
+            barred: false,
+            unix_sockets: true,
+            write: Vec::new(),
+            closed: Vec::new(),
+            own: Vec::new(),
+            home: None,
+            unread: Vec::new(),
+            protect: Vec::new(),
+            env: Vec::new(),
+            limits: Limits::default(),
+        }
     }
 
-    /// Whether commands of a conversation with this mode are confined. They are `unasked` too if a
-    /// policy answers in place of a person.
-    pub fn apply_to(&self, mode: PermissionMode, unasked: bool) -> bool {
+    /// Whether a command that runs on this word is confined.
+    fn apply_to(&self, consent: Consent) -> bool {
         match self.when {
             When::Never => false,
-            When::Unasked => unasked || mode == PermissionMode::Auto,
+            When::Unapproved => consent != Consent::WordForWord,
             When::Always => true,
         }
     }
@@ -69,14 +97,15 @@ impl Rules {
     pub(crate) fn policy(&self, job: &Job) -> Result<Option<Policy>, Lacking> {
         if job.consent == Consent::OnlyLooks {
             let policy = self
-                .confines_looks()
+                .confines()
                 .then(|| self.looking_at(&job.site.workspace, &job.site.permissions.directories));
             return policy.map(Some).ok_or(Lacking::Looks);
         }
-        if !self.apply_to(job.site.permissions.mode, job.consent == Consent::ByPolicy) {
+        if !self.apply_to(job.consent) {
             return Ok(None);
         }
-        let policy = self.with(&job.site.workspace, &job.site.permissions.directories);
+        let mut policy = self.with(&job.site.workspace, &job.site.permissions.directories);
+        self.open(&job.grants, &mut policy);
         if self.when == When::Always
             && let Some(lack) = Kernel::ask().lacks(&policy).into_iter().next()
         {
@@ -96,6 +125,7 @@ impl Rules {
         let mut write = vec![workspace.to_owned()];
         // Recorded without links: what is one by now opens nothing when the wall is built.
         write.extend(added.iter().map(PathBuf::from).filter(|added| added.is_absolute()));
+        let protect = protect::places(&write, &self.protect, self.home.as_deref());
         for place in WRITABLE.map(PathBuf::from).iter().chain([&temporary]).chain(&self.write) {
             // What lies in another such place is open already, and may have become a link to
             // anywhere since.
@@ -114,13 +144,41 @@ impl Rules {
             closed.map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
         // Who works in a place has opened it.
         closed.retain(|closed| !workspace.starts_with(closed));
-        let Self { network, unix_sockets, .. } = *self;
-        Policy { write, closed, network, unix_sockets, looks: None }
+        let Self { network, unix_sockets, limits, .. } = *self;
+        let (unread, env, granted) = (self.unread.clone(), self.env.clone(), Granted::default());
+        Policy {
+            write,
+            closed,
+            unread,
+            protect,
+            network,
+            unix_sockets,
+            env,
+            limits,
+            granted,
+            looks: None,
+        }
     }
 
-    /// Whether commands that only look have a wall here, so that they need no question.
-    pub fn confines_looks(&self) -> bool {
-        self.when != When::Never && Kernel::ask().holds_looks()
+    /// What a program may do that is to stay behind the wall as long as it runs, whoever asked for it; `None` if
+    /// nothing is confined. Without a wall it is not to be started: the end of a sentence says why.
+    pub fn around(&self, workspace: &Path) -> Result<Option<Policy>, String> {
+        if self.when == When::Never {
+            return Ok(None);
+        }
+        let policy = self.at(workspace);
+        let kernel = Kernel::ask();
+        let lack = kernel.lacks(&policy).into_iter().next();
+        match lack.filter(|_| !kernel.has_wall()) {
+            Some(lack) => Err(lack),
+            None => Ok(Some(policy)),
+        }
+    }
+
+    /// Whether there are walls here, so that rules with a wildcard and commands that only look need no
+    /// question.
+    pub fn confines(&self) -> bool {
+        self.when != When::Never && Kernel::ask().has_wall()
     }
 
     /// What a command that only looks may do in a workspace, whatever else is open.
@@ -129,6 +187,9 @@ impl Rules {
             write: vec!["/dev/null".into()],
             network: false,
             unix_sockets: false,
+            env: Vec::new(),
+            // There is nowhere to write.
+            protect: Vec::new(),
             looks: Some(looks::reading(workspace, added)),
             ..self.with(workspace, added)
         }
@@ -158,15 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_was_asked_about_is_confined() {
-        use PermissionMode::{AcceptEdits, Ask, Auto, ReadOnly};
-        for mode in [Ask, AcceptEdits, ReadOnly] {
-            assert!(!rules(When::Unasked).apply_to(mode, false), "{mode:?}");
-            assert!(rules(When::Unasked).apply_to(mode, true), "{mode:?}");
-            assert!(rules(When::Always).apply_to(mode, false), "{mode:?}");
-        }
-        assert!(rules(When::Unasked).apply_to(Auto, false));
-        assert!(!rules(When::Never).apply_to(Auto, true));
+    fn what_nobody_approved_word_for_word_is_confined() {
+        assert!(!rules(When::Unapproved).apply_to(Consent::WordForWord));
+        assert!(rules(When::Unapproved).apply_to(Consent::Widely));
+        assert!(rules(When::Always).apply_to(Consent::WordForWord));
+        assert!(!rules(When::Never).apply_to(Consent::Widely));
     }
 
     #[test]

@@ -8,17 +8,18 @@
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, Ruleset, RulesetAttr as _,
     RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
 };
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 
 use super::carve;
-use super::policy::{Looks, Policy};
+use super::network::Network;
+use super::policy::{Granted, Looks, Policy};
 
 /// What we know and have tried; a newer kernel is asked for no more than that.
 pub(super) const KNOWN: ABI = ABI::V7;
@@ -29,16 +30,33 @@ pub(super) fn outer(policy: &Policy) -> io::Result<()> {
     if let Some(looks) = &policy.looks {
         return looking(ruleset, looks, &policy.closed);
     }
-    if policy.closed.is_empty() {
-        return finish(ruleset.create().map_err(refused)?);
+    let closed: Vec<_> = policy.closed.iter().chain(&policy.unread).cloned().collect();
+    // Every wall denies this unless it says otherwise; the inner one says where.
+    ruleset = ruleset.handle_access(AccessFs::Refer).map_err(refused)?;
+    if !closed.is_empty() {
+        // Not directories: a right to list cannot be given to a directory without all below it.
+        ruleset = ruleset.handle_access(AccessFs::ReadFile).map_err(refused)?;
     }
-    // Not directories: a right to list cannot be given to a directory without all below it.
-    ruleset = ruleset.handle_access(AccessFs::ReadFile).map_err(refused)?;
     let mut created = ruleset.create().map_err(refused)?;
-    for place in carve::carve(Path::new("/"), &policy.closed)? {
+    created = allow(created, Path::new("/"), AccessFs::Refer.into())?;
+    if closed.is_empty() {
+        return finish(created);
+    }
+    for place in carve::carve(Path::new("/"), &closed)? {
         created = allow(created, &place, AccessFs::ReadFile.into())?;
     }
+    let Granted { write, read, devices, .. } = &policy.granted;
+    for root in write.iter().chain(read).chain(devices) {
+        for place in carve::carve(root, &within(root, &closed))? {
+            created = allow(created, &place, AccessFs::ReadFile.into())?;
+        }
+    }
     finish(created)
+}
+
+/// What stays closed in a place that was opened by its own name: what lies in it.
+fn within(root: &Path, closed: &[PathBuf]) -> Vec<PathBuf> {
+    closed.iter().filter(|it| *it != root && it.starts_with(root)).cloned().collect()
 }
 
 /// For a command that only looks: all reading is closed but that of a few places.
@@ -57,10 +75,15 @@ fn looking(ruleset: Ruleset, looks: &Looks, closed: &[PathBuf]) -> io::Result<()
 
 /// Builds the inner wall: writing, and ports. `own` is open already and may be opened again, which
 /// is what `/dev/stdout` does.
-pub(super) fn inner(policy: &Policy, own: Option<BorrowedFd<'_>>) -> io::Result<()> {
+pub(super) fn inner(
+    policy: &Policy,
+    network: Network,
+    own: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
     let writing = AccessFs::from_write(KNOWN);
     let mut ruleset = Ruleset::default().handle_access(writing).map_err(refused)?;
-    if !policy.network {
+    // In a network of its own there is nobody to reach.
+    if !policy.network && network == Network::Shared {
         ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN)).map_err(refused)?;
     }
     let mut created = ruleset.create().map_err(refused)?;
@@ -68,6 +91,11 @@ pub(super) fn inner(policy: &Policy, own: Option<BorrowedFd<'_>>) -> io::Result<
     let granted = writing & !(AccessFs::MakeBlock | AccessFs::MakeChar);
     for root in &policy.write {
         for place in carve::carve(root, &policy.closed)? {
+            created = allow(created, &place, granted)?;
+        }
+    }
+    for root in policy.granted.write.iter().chain(&policy.granted.devices) {
+        for place in carve::carve(root, &within(root, &policy.closed))? {
             created = allow(created, &place, granted)?;
         }
     }
@@ -97,9 +125,26 @@ fn allow(
 }
 
 /// A handle that follows no link: a command may have replaced what the policy names by one.
-fn open(place: &Path) -> Result<OwnedFd, Errno> {
+pub(crate) fn open(place: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    openat2(CWD, place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    match openat2(CWD, place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // We are in such a sandbox ourselves.
+        Err(Errno::NOSYS) => open_by_steps(place),
+        opened => opened,
+    }
+}
+
+/// The same without a call that a sandbox of ours does not have.
+fn open_by_steps(place: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let mut at = openat(CWD, "/", flags, Mode::empty())?;
+    for name in place.components().filter(|part| matches!(part, Component::Normal(_))) {
+        at = openat(&at, name.as_os_str(), flags, Mode::empty())?;
+        if FileType::from_raw_mode(fstat(&at)?.st_mode) == FileType::Symlink {
+            return Err(Errno::LOOP);
+        }
+    }
+    Ok(at)
 }
 
 fn finish(created: RulesetCreated) -> io::Result<()> {
@@ -108,4 +153,24 @@ fn finish(created: RulesetCreated) -> io::Result<()> {
 
 fn refused(error: RulesetError) -> io::Error {
     io::Error::other(format!("the sandbox cannot be built: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_opened_by_steps_and_through_no_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        std::os::unix::fs::symlink("a", root.join("link")).unwrap();
+        for opened in [open, open_by_steps] {
+            assert!(opened(&root.join("a/b")).is_ok());
+            assert!(opened(Path::new("/")).is_ok());
+            assert_eq!(opened(&root.join("link/b")).err(), Some(Errno::LOOP));
+            assert_eq!(opened(&root.join("link")).err(), Some(Errno::LOOP));
+            assert_eq!(opened(&root.join("none")).err(), Some(Errno::NOENT));
+        }
+    }
 }

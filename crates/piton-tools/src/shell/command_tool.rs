@@ -52,6 +52,8 @@ pub struct CommandDefinition {
     pub timeout_s: u64,
     /// Whether the rules of the sandbox count for it.
     pub sandboxed: bool,
+    /// Rules of its own, which count then in place of those for all commands.
+    pub rules: Option<Rules>,
 }
 
 /// What is run.
@@ -139,7 +141,11 @@ impl CommandDefinition {
             parameters.to_string(),
             effect,
         );
-        let walls = if self.sandboxed { Walls::Up } else { Walls::Down };
+        let walls = match (self.sandboxed, &self.rules) {
+            (false, _) => Walls::Down,
+            (true, None) => Walls::Up,
+            (true, Some(rules)) => Walls::By(Arc::new(rules.clone())),
+        };
         CommandTool { spec, line: self.line(), timeout_s: self.timeout_s, walls, runner }
     }
 
@@ -211,7 +217,7 @@ impl Tool for CommandTool {
             wait_s: Some(self.timeout_s + WAIT_S_MORE),
             keep: false,
             input: Reads::Bytes(input(&job)),
-            walls: self.walls,
+            walls: self.walls.clone(),
         };
         heard(match &self.runner {
             Runner::Supervised(supervised) => supervised.run(job, line).await,
@@ -365,6 +371,7 @@ mod tests {
             effect: EffectClass::Supervised,
             timeout_s: TIMEOUT_S_DEFAULT,
             sandboxed: true,
+            rules: None,
         }
     }
 

@@ -1,8 +1,10 @@
 //! A command line that is to run, whichever tool asked for it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::contract::Site;
+use crate::contract::{Job, Site};
+use crate::sandbox::{Lacking, Policy, Rules};
 use crate::supervise::InputFile;
 
 /// What is to run, and where.
@@ -41,10 +43,24 @@ pub(super) enum Reads {
 }
 
 /// Whether a command is confined where the rules say so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Walls {
     Up,
+    /// By rules of its own.
+    By(Arc<Rules>),
     Down,
+}
+
+impl Walls {
+    /// What the command of a call may do, where others are confined by these rules; `None` if it is not confined.
+    pub(super) fn policy(&self, rules: &Rules, job: &Job) -> Result<Option<Policy>, Lacking> {
+        match self {
+            Self::Up => rules.policy(job),
+            Self::By(own) => own.policy(job),
+            // What cannot be confined is not run where all commands must be.
+            Self::Down => rules.policy(job).map(|_| None),
+        }
+    }
 }
 
 impl Reads {

@@ -9,10 +9,12 @@ use piton_core::event::Outcome;
 
 use super::capture::Captured;
 use super::end_notes::{self, exit_code, told_of};
-use super::line::{Line, Walls};
+use super::line::Line;
 use super::process::{self, Command, End, Ended};
+use super::protected;
 use crate::contract::{Finished, Job, blocking};
-use crate::sandbox::Rules;
+use crate::sandbox::{RanCommand, Rules};
+use crate::supervise::record::guard::{PutBack, Watch};
 
 /// How long a command may run if the call does not say, in seconds.
 const TIMEOUT_S_DEFAULT: u64 = 120;
@@ -29,15 +31,15 @@ impl Plain {
         Self { hidden: hidden.into(), rules: Some(Arc::new(rules)) }
     }
 
-    pub(super) fn confines_looks(&self) -> bool {
-        self.rules.as_ref().is_some_and(|rules| rules.confines_looks())
+    pub(super) fn rules(&self) -> Option<&Rules> {
+        self.rules.as_deref()
     }
 
     pub(super) async fn run(&self, job: Job, line: Line) -> Finished {
         let timeout = Duration::from_secs(line.timeout_s.unwrap_or(TIMEOUT_S_DEFAULT));
-        let policy = self.rules.as_ref().map_or(Ok(None), |rules| rules.policy(&job));
+        let policy = self.rules.as_ref().map_or(Ok(None), |rules| line.walls.policy(rules, &job));
         let sandbox = match policy {
-            Ok(sandbox) => sandbox.filter(|_| line.walls == Walls::Up),
+            Ok(sandbox) => sandbox,
             Err(lacking) => return Finished::failed(format!("not run: {lacking}")),
         };
         let command = Command {
@@ -59,9 +61,11 @@ impl Plain {
             Err(error) => return Finished::failed(format!("the command did not start: {error}")),
         };
         let minding = blocking::whole(move || {
+            let watch = command.sandbox.as_ref().map(Watch::begin);
             let ended = process::run(&command, &wire_end);
+            let put_back = watch.map(Watch::settle).unwrap_or_default();
             Ok(match ended {
-                Ok(ended) => finished(ended, &command),
+                Ok(ended) => finished(ended, &command, &put_back),
                 Err(error) => Finished::failed(format!("the command did not start: {error}")),
             })
         });
@@ -79,9 +83,9 @@ impl Plain {
     }
 }
 
-fn finished(ended: Ended, command: &Command) -> Finished {
+fn finished(ended: Ended, command: &Command, put_back: &[PutBack]) -> Finished {
     let Ended { end, status, output, left_open } = ended;
-    let mut notes = Vec::new();
+    let mut notes = protected::passing_notes(put_back);
     if left_open {
         notes.push(
             "[a background process still holds the output, which is not read any further: send \
@@ -105,7 +109,9 @@ fn finished(ended: Ended, command: &Command) -> Finished {
     };
     let Captured { mut text, printed, full } = output.into_extract(&notes);
     if let Some(policy) = command.sandbox.as_ref().filter(|_| code.is_some_and(|code| code != 0)) {
-        policy.explain(&mut text);
+        let ran =
+            RanCommand { command: &command.line, directory: &command.directory, refused: &[] };
+        policy.explain(ran, &mut text);
     }
     let note_bytes = text.len().saturating_sub(printed);
     Finished { exit_code: code, note_bytes, full, ..Finished::new(outcome, text) }

@@ -88,12 +88,18 @@ pub(super) fn run(command: &Command, wire: &PipeReader) -> io::Result<Ended> {
     }
     let (output, input) = io::pipe()?;
     let mut builder = process::Command::new("/bin/sh");
+    builder.arg("-c");
+    let limits = command.sandbox.as_ref().map(|policy| policy.limits.words()).unwrap_or_default();
+    if limits.is_empty() {
+        builder.arg(&command.line);
+    } else {
+        // The same process becomes the command, within its limits.
+        builder.args([&format!("{limits}exec /bin/sh -c \"$0\""), &command.line]);
+    }
     if let Some(policy) = &command.sandbox {
         policy.set_variables(&mut builder);
     }
     builder
-        .arg("-c")
-        .arg(&command.line)
         .current_dir(&command.directory)
         // A pager would wait for a key that nobody can press.
         .env("PAGER", "cat")
@@ -118,7 +124,7 @@ pub(super) fn run(command: &Command, wire: &PipeReader) -> io::Result<Ended> {
             let mut builder = builder;
             builder.spawn()?
         }
-        Some(policy) => sandbox::spawn(policy, builder)?,
+        Some(policy) => sandbox::spawn(policy, builder, None)?,
     };
     Ok(Watch::new(command, child, output).run(wire))
 }

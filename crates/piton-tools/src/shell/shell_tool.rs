@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use piton_core::event::{ArgumentRole, EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, Grants, Handle, ToolSpec};
 use piton_core::id::{CallId, TurnId};
+use piton_core::permit::grants;
 use serde::Deserialize;
 
 use super::line::{Line, Reads, Walls};
@@ -27,6 +28,18 @@ const SCHEMA: &str = r#"{
     "properties": {
         "command": {"type": "string", "description": "Command line for `sh -c`. There is no terminal and no input."},
         "timeout_s": {"type": "integer", "minimum": 1, "maximum": 3600, "description": "Seconds until it is stopped. Default: 120."},
+        "needs": {
+            "type": "object",
+            "description": "What to open in the sandbox for this command. Only when a result told you to: the user is asked, unless a rule gives it.",
+            "properties": {
+                "network": {"type": "array", "items": {"type": "string"}, "description": "Hosts, each as HOST:PORT."},
+                "write": {"type": "array", "items": {"type": "string"}, "description": "Places to write to; each begins with / or ~/."},
+                "read": {"type": "array", "items": {"type": "string"}, "description": "Closed places to read."},
+                "sockets": {"type": "array", "items": {"type": "string"}, "description": "Unix sockets, by their paths."},
+                "env": {"type": "array", "items": {"type": "string"}, "description": "Variables that are withheld."}
+            },
+            "additionalProperties": false
+        },
         "dir": {"type": "string", "description": "Directory to run in, relative to the workspace. Default: the workspace."}
     },
     "required": ["command"],
@@ -42,6 +55,18 @@ const SUPERVISED_SCHEMA: &str = r#"{
         "input": {"type": "boolean", "description": "Keep its input open, for shell_write. This call then returns as soon as it has printed something and is silent. Default: false."},
         "keep": {"type": "boolean", "description": "Let it go on when the turn is interrupted or discarded. Default: false."},
         "terminal": {"type": "boolean", "description": "Give it a terminal of 80 by 24 letters, with its input open; for programs that want one. Default: false."},
+        "needs": {
+            "type": "object",
+            "description": "What to open in the sandbox for this command. Only when a result told you to: the user is asked, unless a rule gives it.",
+            "properties": {
+                "network": {"type": "array", "items": {"type": "string"}, "description": "Hosts, each as HOST:PORT."},
+                "write": {"type": "array", "items": {"type": "string"}, "description": "Places to write to; each begins with / or ~/."},
+                "read": {"type": "array", "items": {"type": "string"}, "description": "Closed places to read."},
+                "sockets": {"type": "array", "items": {"type": "string"}, "description": "Unix sockets, by their paths."},
+                "env": {"type": "array", "items": {"type": "string"}, "description": "Variables that are withheld."}
+            },
+            "additionalProperties": false
+        },
         "dir": {"type": "string", "description": "Directory to run in, relative to the workspace. Default: the workspace."}
     },
     "required": ["command"],
@@ -65,7 +90,26 @@ struct ShellArguments {
     keep: Option<bool>,
     input: Option<bool>,
     terminal: Option<bool>,
+    needs: Option<Needs>,
     dir: Option<String>,
+}
+
+/// Openings in the wall. What rules give decides on them before the tool is asked.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Needs {
+    network: Vec<String>,
+    write: Vec<String>,
+    read: Vec<String>,
+    sockets: Vec<String>,
+    env: Vec<String>,
+}
+
+impl Needs {
+    fn fault(self) -> Option<String> {
+        let Self { network, write, read, sockets, env } = self;
+        grants::fault(&Grants { network, write, read, sockets, env, ..Grants::default() })
+    }
 }
 
 impl Shell {
@@ -106,13 +150,19 @@ impl Tool for Shell {
                 EffectClass::Once,
             ),
         };
-        let confines_looks = match &self.supervised {
-            Some(supervised) => supervised.0.rules().confines_looks(),
-            None => self.plain.confines_looks(),
+        let rules = match &self.supervised {
+            Some(supervised) => Some(supervised.0.rules()),
+            None => self.plain.rules(),
         };
+        let confines = rules.is_some_and(Rules::confines);
         ToolSpec::new("shell", description, self.schema(), effect)
-            .confining_looks(confines_looks)
-            .with_roles([("command", ArgumentRole::CommandLine), ("dir", ArgumentRole::Directory)])
+            .confining(confines)
+            .holding_hosts(self.supervised.as_ref().is_some_and(|it| it.0.holds_hosts()))
+            .with_roles([
+                ("command", ArgumentRole::CommandLine),
+                ("dir", ArgumentRole::Directory),
+                ("needs", ArgumentRole::Needs),
+            ])
     }
 
     async fn prepare(
@@ -185,6 +235,9 @@ fn look(site: &Site, schema: &str, arguments: &Arguments) -> Result<Line, Refusa
              write_file and run that",
             command.len()
         )));
+    }
+    if let Some(fault) = wanted.needs.and_then(Needs::fault) {
+        return Err(Refusal(format!("the needs of this call cannot be met: {fault}")));
     }
     let directory: PathBuf = {
         let place = Place::locate(site, wanted.dir.as_deref().unwrap_or("."))?;

@@ -9,6 +9,7 @@ use piton_core::event::{EffectClass, Handle, ToolSpec};
 use piton_core::id::CallId;
 use serde::Deserialize;
 
+use super::protected;
 use super::supervised::{finished, listening};
 use crate::contract::{
     Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking, parse_arguments,
@@ -83,6 +84,7 @@ impl Tool for ShellWait {
             Ok(pipe) => pipe,
             Err(error) => return Finished::failed(format!("could not wait: {error}")),
         };
+        let (from, record) = (wanted.from.unwrap_or(0), directory.clone());
         let minding = blocking::whole(move || {
             let until = Instant::now() + wait;
             let patience = Patience { until: Some(until), word: &word, order: Order::Leave };
@@ -91,11 +93,13 @@ impl Tool for ShellWait {
                 if end == End::Running && Instant::now() < until {
                     return Ok(Finished::cancelled("stopped waiting; the command goes on"));
                 }
-                finished(&attached, &end, &story, wanted.from.unwrap_or(0))
+                finished(&attached, &end, &story, from)
             });
             Ok(waited.unwrap_or_else(|error| Finished::failed(format!("could not wait: {error}"))))
         });
-        listening(minding, &job, speaker).await
+        let ended = listening(minding, &job, speaker).await;
+        let tell = move |attached: &_, end: &_, story: &_| finished(attached, end, story, from);
+        protected::consult(record, &job, ended, tell).await
     }
 
     async fn settle(&self, _: &Site, _: &Arguments, _: &Handle) -> Settled {

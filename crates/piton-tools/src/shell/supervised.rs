@@ -14,9 +14,11 @@ use piton_core::id::{CallId, TurnId};
 
 use super::capture::Captured;
 use super::end_notes::{self, STILL_RUNNING, exit_code, told_of};
-use super::line::{Line, Reads, Walls};
+use super::line::{Line, Reads};
+use super::protected;
 use super::tail;
 use crate::contract::{Finished, Job, Prepared, Quotes, Refusal, Settled, Site, Tidying, blocking};
+use crate::sandbox::RanCommand;
 use crate::supervise::{
     Attached, End, Intent, LOG_VERSION, Order, Patience, Printed, Status, Story, Supervisor,
     Verdict, Why, boot, forbid, now_ms,
@@ -54,8 +56,9 @@ impl Supervised {
         let is_fed = matches!(line.input, Reads::Later | Reads::Terminal);
         let wait = if is_fed { WORDS_WITHIN } else { self.0.patience() };
         let wait = line.wait_s.map_or(wait, Duration::from_secs);
-        let sandbox = match self.0.rules().policy(&job) {
-            Ok(sandbox) => sandbox.filter(|_| line.walls == Walls::Up),
+        let record = self.0.shelf().directory(&name);
+        let sandbox = match line.walls.policy(self.0.rules(), &job) {
+            Ok(sandbox) => sandbox,
             // It was started before, and goes on behind the walls that were recorded then.
             Err(_) if Attached::open(&self.0.shelf().directory(&name)).is_ok() => None,
             Err(lacking) => return Finished::failed(format!("not run: {lacking}")),
@@ -85,10 +88,17 @@ impl Supervised {
                 Finished::failed(format!("the command could not be run: {error}"))
             }))
         });
-        tokio::select! {
+        let ended = tokio::select! {
             finished = listening(minding, &job, speaker) => finished,
             never = showing => match never {},
+        };
+        let tell = |attached: &_, end: &_, story: &_| finished(attached, end, story, 0);
+        let ended = protected::consult(record, &job, ended, tell).await;
+        // What earlier ones left running may have changed something since.
+        for record in self.0.shelf().undecided(&job.site.conversation) {
+            protected::consult_late(record, &job).await;
         }
+        ended
     }
 
     /// What became of a command whose agent died.
@@ -230,6 +240,7 @@ fn intent(call: CallId, name: &str, line: Line) -> Intent {
         terminal: matches!(line.input, Reads::Terminal),
         secret: matches!(&line.input, Reads::Bytes(input) if input.has_secrets()),
         sealed: true,
+        guard: None,
     }
 }
 
@@ -238,6 +249,8 @@ fn settled(mut attached: Attached) -> io::Result<Settled> {
     let end = match verdict {
         Verdict::Attach | Verdict::Adopt(_) => return Ok(Settled::Running),
         Verdict::NeverRan(_) => return Ok(Settled::NotApplied),
+        // A person may have something to say: it is started again, and asks.
+        Verdict::Collect(_) if protected::is_open(&story) => return Ok(Settled::Running),
         Verdict::Collect(status) => End::Ended(status),
         Verdict::Rebooted | Verdict::StatusLost => {
             let (end, story) =
@@ -289,6 +302,7 @@ pub(crate) fn finished_with(
     if story.left_running && why.is_none() {
         notes.push("[something that it started is still running]".to_owned());
     }
+    notes.extend(protected::notes(story));
     let (outcome, code) = match (end, why) {
         (End::NeverRan(why), _) => {
             return Ok(Finished::failed(format!("the command did not start: {why}")));
@@ -323,9 +337,12 @@ pub(crate) fn finished_with(
     };
     let Captured { mut text, printed, full } =
         Captured::of_file(&attached.out, start + from, &notes)?;
-    let sandbox = story.intent.as_ref().and_then(|intent| intent.sandbox.as_ref());
-    if let Some(policy) = sandbox.filter(|_| code.is_some_and(|code| code != 0)) {
-        policy.explain(&mut text);
+    if let Some(intent) = story.intent.as_ref().filter(|_| code.is_some_and(|code| code != 0))
+        && let Some(policy) = &intent.sandbox
+    {
+        let (command, refused) = (&intent.command, &story.refused);
+        let ran = RanCommand { command, directory: &intent.directory, refused };
+        policy.explain(ran, &mut text);
     }
     let intent = story.intent.as_ref().filter(|intent| intent.secret);
     let quotes = intent.map(|intent| Quotes { call: intent.call, notes: notes.join("\n") });

@@ -19,7 +19,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 /// The lines that the core lets run unasked.
-const HARMLESS: &str = include_str!("../../../piton-core/src/permit/tests/looks/harmless.txt");
+const HARMLESS: &str = include_str!("../../../piton-permit/src/tests/looks/harmless.txt");
+/// More of them, with options that would write or run something without a wall.
+const WALLED: &str = include_str!("../../../piton-permit/src/tests/looks/walled.txt");
 /// The workspace in them.
 const WORKSPACE: &str = "/h/ws";
 /// What a shell says of a program that is not there.
@@ -48,7 +50,7 @@ impl Room {
             permissions: Permissions::default(),
             closed: Closed::default(),
         };
-        let rules = Rules { when: When::Unasked, ..Rules::none() };
+        let rules = Rules { when: When::Unapproved, ..Rules::none() };
         let tool = Shell::plain(Vec::new(), rules);
         Self { site: Arc::new(site), tool, outside: root.join("outside"), directory }
     }
@@ -60,6 +62,7 @@ impl Room {
             site: self.site.clone(),
             call: CallId { turn: TurnId(1), step: 1, index: 0 },
             arguments: Arc::new(arguments),
+            grants: piton_core::event::Grants::default(),
             handle: Handle::None,
             consent,
             cancel: CancellationToken::new(),
@@ -128,10 +131,10 @@ impl Room {
 /// Whether this kernel has the wall.
 fn can_hold() -> bool {
     let kernel = Kernel::ask();
-    if !kernel.holds_looks() {
+    if !kernel.has_wall() {
         eprintln!("skipped: this kernel lacks what the sandbox needs ({kernel:?})");
     }
-    kernel.holds_looks()
+    kernel.has_wall()
 }
 
 fn is_installed(program: &str) -> bool {
@@ -148,7 +151,7 @@ async fn what_only_looks_works_behind_the_wall_as_without_one() {
     room.fill();
     for line in HARMLESS.lines() {
         let line = line.replace(WORKSPACE, &room.site.workspace.display().to_string());
-        let free = room.run(&line, Consent::Given).await;
+        let free = room.run(&line, Consent::WordForWord).await;
         if free.exit_code == Some(NO_PROGRAM) {
             eprintln!("skipped, not installed: {line}");
             continue;
@@ -160,6 +163,30 @@ async fn what_only_looks_works_behind_the_wall_as_without_one() {
         // Where a program is found depends on where it is looked for.
         let same = |text: &str| text.replace("/usr/bin/", "/bin/");
         assert_eq!(same(&walled.text), same(&free.text), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn options_that_are_not_looked_at_change_nothing_behind_the_wall() {
+    if !can_hold() || !is_installed("git") {
+        return;
+    }
+    let filled = || {
+        let room = Room::new();
+        room.fill();
+        room.write("x", "#!/bin/sh\necho ran > ran\n");
+        fs::set_permissions(room.work("x"), fs::Permissions::from_mode(0o755)).unwrap();
+        room
+    };
+    let (walled, free) = (filled(), filled());
+    let before = walled.picture();
+    for line in WALLED.lines() {
+        walled.run(line, Consent::OnlyLooks).await;
+        assert!(walled.picture() == before, "{line} changed something");
+        free.run(line, Consent::WordForWord).await;
+    }
+    for name in ["ran", "copy"] {
+        assert!(free.work(name).exists(), "without a wall they make {name}");
     }
 }
 
@@ -200,7 +227,7 @@ async fn nothing_that_changes_or_reaches_out_gets_through() {
         assert_ne!(refused.exit_code, Some(0), "{name} got through: {}", refused.text);
         assert!(!refused.text.contains("SECRET"), "{name}: {}", refused.text);
         assert!(room.picture() == before, "{name} changed something");
-        let free = room.run(line, Consent::Given).await;
+        let free = room.run(line, Consent::WordForWord).await;
         assert_eq!(free.exit_code, Some(0), "{name} must work: {}", free.text);
     }
 }
@@ -244,7 +271,7 @@ async fn it_sees_few_variables_and_added_directories_and_is_told_how_to_ask() {
 async fn without_a_wall_a_look_is_not_run() {
     let room = Room::new();
     let open = Room { tool: Shell::plain(Vec::new(), Rules::none()), ..room };
-    assert!(!open.tool.spec().confines_looks);
+    assert!(!open.tool.spec().confines);
     let finished = open.run("ls", Consent::OnlyLooks).await;
     assert!(finished.text.starts_with("not run: nobody was asked"), "{}", finished.text);
 }

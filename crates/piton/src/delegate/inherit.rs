@@ -129,7 +129,11 @@ fn narrowed(own: &Permissions, parent: &Permissions, given: &Permissions) -> Per
     let mut directories = own.directories.clone();
     directories.retain(|directory| parent.directories.contains(directory));
     // Hooks are the user's, and those of now look at every call.
-    Permissions { mode, rules, directories, hooked: parent.hooked.clone() }
+    let hooked = parent.hooked.clone();
+    // What the settings open, they open for both.
+    let is_same = own.opened == parent.opened;
+    let opened = if is_same { own.opened.clone() } else { Box::default() };
+    Permissions { mode, rules, directories, hooked, opened }
 }
 
 /// How much a mode lets run without asking.

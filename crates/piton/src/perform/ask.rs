@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use piton_core::action::Wish;
 use piton_core::event::{BY_POLICY, Event, Inquiry, InquiryAnswer, InquiryKind};
 use piton_core::id::{CallId, InquiryId};
+use piton_core::permit::grants::wants_more;
 use piton_core::permit::is_for_a_person;
 use piton_core::question::{Question, Secret};
 use piton_core::state::{Call, Raised, Turn};
@@ -131,7 +132,11 @@ impl Driver<'_> {
     pub(crate) fn answer_unattended(&mut self) -> bool {
         let open = self.log.state().open_turn().into_iter().flat_map(Turn::pending_inquiries);
         let answered = |asked: &Inquiry| {
-            let answer = self.unattended.answer(asked)?;
+            let mut answer = self.unattended.answer(asked)?;
+            if answer == InquiryAnswer::Allow && self.wants_more(asked.call) {
+                // The wall stays as it is until a person opens it.
+                answer = InquiryAnswer::DENY;
+            }
             if answer == InquiryAnswer::Allow && self.is_for_a_person(asked.call) {
                 return None;
             }
@@ -144,6 +149,16 @@ impl Driver<'_> {
             self.log.push(event);
         }
         any
+    }
+
+    /// Whether a call asks for openings in the wall that nobody has given.
+    fn wants_more(&self, call: CallId) -> bool {
+        let state = self.log.state();
+        let call = state.open_turn().and_then(|turn| turn.call(call));
+        let tool = |call: &Call| state.config.tool(&call.name);
+        call.and_then(|call| Some((call, tool(call)?))).is_some_and(|(call, tool)| {
+            wants_more(&state.config.permissions, state.workspace(), tool, &call.arguments)
+        })
     }
 
     /// Whether a deny could hide in a call. A policy that goes on without a person is no reason to

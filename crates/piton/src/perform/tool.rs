@@ -7,11 +7,11 @@ use futures_util::FutureExt as _;
 use piton_core::decide::calls::{UNKNOWN_TEXT, doubt};
 use piton_core::decide::permission::{is_denied, leads_elsewhere};
 use piton_core::event::{
-    BY_POLICY, EffectClass, Event, Handle, InDoubtPolicy, InquiryAnswer, InquiryKind, Outcome,
-    OutputFile, ToolOutput, ToolSpec,
+    BY_POLICY, EffectClass, Event, Grants, Handle, InDoubtPolicy, InquiryAnswer, InquiryKind,
+    Outcome, OutputFile, ToolOutput, ToolSpec,
 };
 use piton_core::id::CallId;
-use piton_core::permit::is_look;
+use piton_core::permit::{grants, is_look, runs_free};
 use piton_core::state::{Call, Progress, Raised, Started};
 use piton_core::summary::shorten;
 use piton_store::{AppendError, StoreError};
@@ -171,30 +171,41 @@ impl Driver<'_> {
         let is_look = |tool: &ToolSpec| {
             is_look(&state.config.permissions, state.workspace(), tool, &call.arguments)
         };
+        let runs_free = |tool: &ToolSpec| {
+            runs_free(&state.config.permissions, state.workspace(), tool, &call.arguments)
+        };
         match asked {
-            Some(raised) if raised.by.as_deref() == Some(BY_POLICY) => Consent::ByPolicy,
-            Some(Raised {
-                answer:
-                    Some(
-                        InquiryAnswer::Allow
-                        | InquiryAnswer::Changed { .. }
-                        | InquiryAnswer::RunAgain,
-                    ),
-                ..
-            }) => Consent::Given,
+            Some(raised) if raised.by.as_deref() == Some(BY_POLICY) => Consent::Widely,
+            Some(raised) if is_approved(raised) => Consent::WordForWord,
             _ if state.config.tool(&call.name).is_some_and(is_look) => Consent::OnlyLooks,
-            _ => Consent::Given,
+            _ if state.config.tool(&call.name).is_some_and(runs_free) => Consent::WordForWord,
+            _ => Consent::Widely,
         }
+    }
+
+    /// What is open in the wall for the call: by rules, and by a person who allowed this very call.
+    fn grants(&self, call: &Call) -> Grants {
+        let state = self.log.state();
+        let Some(tool) = state.config.tool(&call.name) else { return Grants::default() };
+        let permissions = &state.config.permissions;
+        let mut opened = grants::granted(permissions, state.workspace(), tool, &call.arguments);
+        let turn = state.open_turn();
+        let asked = turn.and_then(|turn| turn.inquiry(call.id, InquiryKind::Permission));
+        if asked.is_some_and(is_approved) {
+            opened.add(&grants::needs(tool, &call.arguments));
+        }
+        opened
     }
 
     fn launch(&mut self, ready: Ready, handle: Handle, begun: Begun) {
         let Ready { call, tool, arguments } = ready;
-        let (consent, call) = (self.consent(&call), call.id);
+        let consent = self.consent(&call);
+        let (grants, call) = (self.grants(&call), call.id);
         let cancel = self.cancel.child_token();
         let (site, asker) = (self.site.clone(), self.asks.asker(self.responses(call)));
         let watch = self.progress.clone();
         let progress = Said::to(move |shown| watch.say(call, shown));
-        let job = Job { site, call, arguments, handle, consent, cancel, asker, progress };
+        let job = Job { site, call, arguments, handle, consent, grants, cancel, asker, progress };
         let flight = Box::pin(async move {
             match caught(async { tool.run_or_park(job).await }).await {
                 Ok(Ran::Parked { question }) => Landing::Parked { call, question },
@@ -332,6 +343,17 @@ impl Driver<'_> {
             }
         }
     }
+}
+
+/// Whether a person let the call run that a question is about.
+fn is_approved(raised: &Raised) -> bool {
+    let is_yes = |answer: &InquiryAnswer| {
+        matches!(
+            answer,
+            InquiryAnswer::Allow | InquiryAnswer::Changed { .. } | InquiryAnswer::RunAgain
+        )
+    };
+    raised.by.as_deref() != Some(BY_POLICY) && raised.answer.as_ref().is_some_and(is_yes)
 }
 
 /// What a journal said; a tool may have another way to put it.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use zeroize::Zeroizing;
 
 use crate::model::ModelFailure;
 
@@ -38,14 +39,14 @@ pub trait KeySource: fmt::Debug + Send + Sync {
     fn can_refresh(&self) -> bool;
 }
 
-/// A key. Shows itself to nobody but the request.
+/// A key. Shows itself to nobody but the request, and is wiped when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret(Zeroizing<String>);
 
 impl Secret {
     /// Wraps a key.
     pub fn new(key: impl Into<String>) -> Self {
-        Self(key.into())
+        Self(Zeroizing::new(key.into()))
     }
 }
 
@@ -77,12 +78,13 @@ impl Auth {
     pub async fn header(
         &self,
         refresh: bool,
-    ) -> Result<Option<(&'static str, String)>, ModelFailure> {
+    ) -> Result<Option<(&'static str, Zeroizing<String>)>, ModelFailure> {
         Ok(match self {
             Self::None => None,
             Self::Bearer(source) => {
                 let Secret(key) = source.key(refresh).await?;
-                Some(("authorization", format!("Bearer {key}")))
+                // Put together at once: what had to move would leave a copy behind.
+                Some(("authorization", Zeroizing::new(["Bearer ", key.as_str()].concat())))
             }
             Self::Header(name, source) => {
                 let Secret(key) = source.key(refresh).await?;

@@ -1,6 +1,8 @@
 //! The ends of a key that is quoted with its middle left out: `sk-***wxyz`, `sk-...wxyz`, "ending in
 //! wxyz". They tell keys apart, and are not for journals and reports.
 
+use zeroize::Zeroizing;
+
 /// Shortest part of a key that is hidden, in bytes.
 const PART_BYTES_MIN: usize = 2;
 /// Fewest letters that stand for a middle that was left out.
@@ -11,7 +13,7 @@ const LEADS: [&str; 4] = ["ending in", "ending with", "ends in", "ends with"];
 const QUOTES: [char; 6] = [' ', '"', '\'', '`', ':', '('];
 
 /// A text with `cover` in the place of each key that is quoted by its ends.
-pub(super) fn covered(text: &str, keys: &[String], cover: &str) -> String {
+pub(super) fn covered(text: &str, keys: &[Zeroizing<String>], cover: &str) -> String {
     let (mut said, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(letter) = rest.chars().next() {
         let mask = mask_bytes(rest);
@@ -51,7 +53,7 @@ fn is_led(said: &str) -> bool {
 }
 
 /// How much of a key's end stands here, if no more of a word follows.
-fn end_of_key(text: &str, keys: &[String]) -> Option<usize> {
+fn end_of_key(text: &str, keys: &[Zeroizing<String>]) -> Option<usize> {
     let word = text.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_".contains(letter));
     let word = text.get(..word.unwrap_or(text.len()))?;
     let is_end = PART_BYTES_MIN <= word.len() && keys.iter().any(|key| key.ends_with(word));
@@ -59,8 +61,8 @@ fn end_of_key(text: &str, keys: &[String]) -> Option<usize> {
 }
 
 /// How much of a key's beginning stands at the end.
-fn begun_key(said: &str, keys: &[String]) -> Option<usize> {
-    let begun = |key: &String| {
+fn begun_key(said: &str, keys: &[Zeroizing<String>]) -> Option<usize> {
+    let begun = |key: &Zeroizing<String>| {
         let parts = (PART_BYTES_MIN..key.len()).rev();
         parts.into_iter().find(|part| key.get(..*part).is_some_and(|it| said.ends_with(it)))
     };
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let keys = ["sk-proj-0123456789wxyz".to_owned()];
+        let keys = [Zeroizing::new("sk-proj-0123456789wxyz".to_owned())];
         assert_eq!(covered(text, &keys, "[hidden]"), expected);
     }
 

@@ -3,6 +3,8 @@
 //! A failure's message goes to the journal, to the screen and into reports. Some providers quote the
 //! key that they refuse, and gateways quote whole headers.
 
+use zeroize::Zeroizing;
+
 use super::key_ends;
 use crate::model::ModelFailure;
 use crate::secrets::remember;
@@ -14,9 +16,9 @@ const COVER: &str = "[hidden]";
 /// and protects nothing.
 const SECRET_BYTES_MIN: usize = 3;
 
-/// The keys of one request.
+/// The keys of one request. Wiped when they are dropped.
 #[derive(Default)]
-pub(super) struct Keys(Vec<String>);
+pub(super) struct Keys(Vec<Zeroizing<String>>);
 
 impl Keys {
     /// Those in the headers that the settings add: they may well hold a key, and are never news.
@@ -32,16 +34,16 @@ impl Keys {
     pub(super) fn add(&mut self, value: &str) {
         let key = value.rsplit(' ').next().unwrap_or(value);
         for secret in [value, key] {
-            if SECRET_BYTES_MIN <= secret.len() && !self.0.iter().any(|known| known == secret) {
+            if SECRET_BYTES_MIN <= secret.len() && !self.0.iter().any(|known| **known == secret) {
                 remember(secret);
-                self.0.push(secret.to_owned());
+                self.0.push(Zeroizing::new(secret.to_owned()));
             }
         }
     }
 
     /// A failure that quotes no secret.
     pub(super) fn cover(&self, mut failure: ModelFailure) -> ModelFailure {
-        let veil = Veil::covering(self.0.iter().map(String::as_str), COVER);
+        let veil = Veil::covering(self.0.iter().map(|key| key.as_str()), COVER);
         for said in [Some(&mut failure.message), failure.detail.as_mut()].into_iter().flatten() {
             veil.text(said);
             *said = key_ends::covered(said, &self.0, COVER);
@@ -51,7 +53,7 @@ impl Keys {
 }
 
 /// Whether a header's name says that its value is nobody's business.
-fn is_telling(name: &str) -> bool {
+pub(super) fn is_telling(name: &str) -> bool {
     const WORDS: [&str; 6] = ["auth", "key", "token", "secret", "cookie", "password"];
     let name = name.to_ascii_lowercase();
     WORDS.iter().any(|word| name.contains(word))

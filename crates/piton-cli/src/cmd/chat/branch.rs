@@ -43,10 +43,12 @@ impl Sitting {
         };
         let engine = self.engine(stage)?;
         let gone = if words.is_empty() {
-            rewind::list(&engine, &id, Form::Text, stage.output).await.map(|()| {
-                let said =
-                    "/rewind TURN goes back in front of one; what to do with files is asked.";
-                stage.output.talk(said);
+            rewind::list(&engine, &id, Form::Text, stage.output).await.map(|is_any| {
+                if is_any {
+                    let said =
+                        "/rewind TURN goes back in front of one; what to do with files is asked.";
+                    stage.output.talk(said);
+                }
                 None
             })
         } else {

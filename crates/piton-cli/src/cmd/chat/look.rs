@@ -12,7 +12,7 @@ use piton_tools::{difference, open_regular};
 use super::Sitting;
 use crate::cmd::query::stage::Stage;
 use crate::cmd::{mcp, permissions};
-use crate::flags::{Mcp, McpWish, Mode, Permissions, Revoke};
+use crate::flags::{Mcp, McpWish, Mode, Permissions, RulesWish};
 use crate::render::diff::unified;
 use crate::render::lines::Line;
 use crate::render::paint::Painted;
@@ -121,8 +121,8 @@ impl Sitting {
             return permissions::of_settings(&self.agent, stage.output)
                 .map(|it| it.tell(stage.output));
         };
-        let change = number.map(|number| Revoke::Revoke { number });
-        let flags = Permissions { change, id: Some(id.to_string()), json: false };
+        let wish = number.map(|number| RulesWish::Revoke { number });
+        let flags = Permissions { wish, id: Some(id.to_string()), json: false };
         permissions::run(&flags, self.settings(), stage.output).await?.tell(stage.output);
         Ok(())
     }

@@ -8,7 +8,7 @@ use piton_core::view::{Status, View};
 use piton_store::Journal;
 
 use super::{OFFER, Sitting};
-use crate::ask::keys::{DISCARD, Menu, OTHER, YES};
+use crate::ask::keys::{AGAIN, DISCARD, FORK, Menu, OTHER, YES};
 use crate::cmd::ls::{forked_from, titled};
 use crate::cmd::query::plan::Wish;
 use crate::cmd::query::stage::Stage;
@@ -61,14 +61,18 @@ impl Sitting {
     async fn offer(&mut self, id: ConversationId, stage: &mut Stage<'_>) -> Result<(), Fault> {
         let view = self.engine(stage)?.view(&id).await?;
         let Some(newest) = Newest::of(&view) else { return Ok(()) };
+        let number = newest.turn().head.id.0.to_string();
         stage.output.talk(&format!(
             "The last conversation here, {id}, has an incomplete turn.\n> {}\n{}",
             last_words(&view),
             waits_for(&newest)
         ));
+        tell_waiting(&view, stage);
         let menu = Menu::of(&[
             (YES, "go on with it", "the turn is resumed where it was left"),
+            (AGAIN, "retry it", "its message has a new attempt, from scratch"),
             (DISCARD, "discard it", "it stays in the journal, hidden"),
+            (FORK, "fork it", "the turn stays as it is, and you go on in a fork in front of it"),
             (OTHER, "begin another conversation", "the turn stays as it is"),
         ]);
         let key = stage.choose(&menu).await?;
@@ -77,8 +81,12 @@ impl Sitting {
             return Ok(());
         }
         self.conversation = Some(id);
-        let wish = if key == DISCARD { Wish::Discard } else { Wish::Continue };
-        self.say(None, wish, stage).await
+        match key {
+            AGAIN => self.retry("", stage).await,
+            DISCARD => self.say(None, Wish::Discard, stage).await,
+            FORK => self.fork(&number, stage).await,
+            _ => self.say(None, Wish::Continue, stage).await,
+        }
     }
 
     /// Goes on with another conversation.
@@ -151,8 +159,18 @@ impl Sitting {
         } else if let Some(newest) = view.head.open.and_then(|_| Newest::of(&view)) {
             stage.output.talk(&format!("The turn is incomplete. {}\n{OFFER}", waits_for(&newest)));
         }
+        tell_waiting(&view, stage);
         self.conversation = Some(id);
         Ok(())
+    }
+}
+
+/// Says how many messages wait in a conversation.
+fn tell_waiting(view: &View, stage: &mut Stage<'_>) {
+    match view.queue.len() {
+        0 => {}
+        1 => stage.output.talk("1 message waits; /queue shows it."),
+        count => stage.output.talk(&format!("{count} messages wait; /queue shows them.")),
     }
 }
 

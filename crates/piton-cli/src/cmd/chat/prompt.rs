@@ -20,6 +20,8 @@ const PROMPT: &str = "> ";
 const HISTORY_MAX: usize = 1_000;
 /// The file of the home in which they are.
 const HISTORY_FILE: &str = "chat-history";
+/// How long an escape waits for what makes it another key. Alone it does nothing, and takes no other key with it.
+const ESCAPE_WAIT_MS: u16 = 100;
 /// What ends a line that goes on in the next one.
 const GOES_ON: &str = "\\\n";
 
@@ -53,7 +55,8 @@ impl Prompt {
             .max_history_size(HISTORY_MAX)
             .and_then(|config| config.history_ignore_dups(true))
             .map(|config| config.history_ignore_space(true))
-            .map(|config| config.completion_type(CompletionType::List).build());
+            .map(|config| config.completion_type(CompletionType::List))
+            .map(|config| config.keyseq_timeout(Some(ESCAPE_WAIT_MS)).build());
         let editor = config.and_then(LineEditor::with_config);
         let mut editor = editor.map_err(|error| InputFault::NoTerminal(io::Error::other(error)))?;
         editor.set_helper(Some(Words::of(settings)));

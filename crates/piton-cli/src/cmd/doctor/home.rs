@@ -192,7 +192,8 @@ fn skills(agent: &Agent) -> Vec<Finding> {
         let said = format!("{} does not count: {why}", path.display());
         Finding::lacks("skills", said, "mend the file; piton help skills has its form")
     };
-    agent.skill_notes().iter().map(told).collect()
+    let Ok(workspace) = agent.settings().workspace() else { return Vec::new() };
+    agent.skill_notes(workspace).iter().map(told).collect()
 }
 
 fn providers(agent: &Agent) -> Finding {

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_agent::Settings;
-use piton_tools::sandbox::{Attempt, Kernel, Looked, Tried, try_looking, try_out};
+use piton_tools::sandbox::{
+    Attempt, Kernel, Looked, Tried, counted_together, try_looking, try_namespaces, try_out,
+};
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use super::finding::{Finding, Verdict};
@@ -20,6 +22,7 @@ pub(super) fn look(settings: &Settings) -> Vec<Finding> {
     let mut found = vec![kernel(), pidfds()];
     found.extend(sandbox());
     found.push(looks());
+    found.push(limits());
     found.extend([namespaces(), cgroups(), room(&settings.home)]);
     found
 }
@@ -89,7 +92,7 @@ fn sandbox() -> Vec<Finding> {
 /// The wall of commands that only look, and need no question therefore.
 fn looks() -> Finding {
     let about = "looking";
-    if !Kernel::ask().holds_looks() {
+    if !Kernel::ask().has_wall() {
         return Finding::lacks(
             about,
             "there is no wall for commands that only look, so they ask",
@@ -115,6 +118,30 @@ fn looks() -> Finding {
             about,
             format!("the wall for commands that only look cannot be tried: {error}"),
             "--sandbox off asks about such commands and runs them without a wall",
+        ),
+    }
+}
+
+/// Who counts the processes and the memory of confined commands together.
+fn limits() -> Finding {
+    let advice = "what each process may use holds; to have them counted together, start piton where a cgroup can be \
+                  made: systemd-run --user --scope -p Delegate=yes piton";
+    let [processes, memory] = counted_together();
+    match (processes, memory) {
+        (true, true) => Finding::ok(
+            "limits",
+            "a cgroup counts the processes and the memory of confined commands",
+        ),
+        (true, false) => Finding::lacks(
+            "limits",
+            "a cgroup counts the processes of confined commands, and not their memory",
+            advice,
+        ),
+        (false, _) => Finding::lacks(
+            "limits",
+            "no cgroup can be made here: how many processes confined commands of root start is not limited, and \
+             those of others only where there are namespaces",
+            advice,
         ),
     }
 }
@@ -157,13 +184,49 @@ fn inside(could: bool) -> Finding {
     )
 }
 
+/// Whether commands get namespaces of their own, and with them mounts.
 fn namespaces() -> Finding {
+    let about = "namespaces";
+    let without = "files that programs outside obey are compared after each command instead of \
+                   being locked, and modes and times of your own files outside stay open";
+    match try_namespaces(Path::new("/proc/self/exe")) {
+        Ok(Ok(())) => Finding::ok(
+            about,
+            "commands have their own: everything outside is read-only, and what programs outside \
+             obey is locked",
+        ),
+        Ok(Err(why)) => Finding::lacks(about, format!("none ({why}): {without}"), cure()),
+        Err(error) => {
+            Finding::lacks(about, format!("they cannot be tried ({error}): {without}"), cure())
+        }
+    }
+}
+
+/// What allows namespaces, as far as can be seen why there are none.
+fn cure() -> String {
     let number = |path: &str| -> Option<u64> { fs::read_to_string(path).ok()?.trim().parse().ok() };
-    let some = number("/proc/sys/user/max_user_namespaces").is_some_and(|most| 0 < most);
-    let all = number("/proc/sys/kernel/unprivileged_userns_clone") != Some(0);
-    let free = number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") != Some(1);
-    let said = if some && all && free { "allowed" } else { "not allowed" };
-    Finding::ok("user namespaces", format!("{said}; piton does not need them"))
+    let is_contained =
+        ["/.dockerenv", "/run/.containerenv"].map(Path::new).iter().any(|it| it.exists());
+    if number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1) {
+        let own = std::env::current_exe().unwrap_or_else(|_| "piton".into());
+        return format!(
+            "AppArmor forbids them: give {} a profile with `userns,`, or as root sysctl -w \
+             kernel.apparmor_restrict_unprivileged_userns=0",
+            own.display()
+        );
+    }
+    if number("/proc/sys/user/max_user_namespaces") == Some(0) {
+        return "as root: sysctl -w user.max_user_namespaces=10000".into();
+    }
+    if number("/proc/sys/kernel/unprivileged_userns_clone") == Some(0) {
+        return "as root: sysctl -w kernel.unprivileged_userns_clone=1".into();
+    }
+    if is_contained {
+        return "start the container with --security-opt seccomp=unconfined and --cap-add SYS_ADMIN, or \
+                leave it: it is a wall itself"
+            .into();
+    }
+    "use a kernel, or a container, that allows user namespaces".into()
 }
 
 fn cgroups() -> Finding {

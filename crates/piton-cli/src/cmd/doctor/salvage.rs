@@ -124,6 +124,8 @@ enum Sharing {
     All,
     /// Of what it was cut from, the end did not come back: what they share is missing.
     Less(ConversationId),
+    /// Nothing came back of what it was cut from.
+    Nothing(ConversationId),
     /// Forks that are here share more with it than there is. Under its name it would be taken for their past.
     Other(ConversationId),
 }
@@ -142,7 +144,8 @@ impl Sharing {
         let cut = found.first(conversation).and_then(|first| cut_from(&first));
         match cut {
             Some((of, through)) if ends.get(&of).is_some_and(|end| *end < through) => {
-                Self::Less(of)
+                let is_any = ends.get(&of).is_some_and(|end| Seq(0) < *end);
+                if is_any { Self::Less(of) } else { Self::Nothing(of) }
             }
             Some(_) | None => Self::All,
         }
@@ -154,6 +157,9 @@ impl Sharing {
             Self::Less(of) => Some(format!(
                 "  It was forked from {of}, which came back without its end: what they share is missing here.\n  \
                  hint: piton print {of} shows what there is"
+            )),
+            Self::Nothing(of) => Some(format!(
+                "  It was forked from {of}, of which nothing came back: what they share is missing here."
             )),
             Self::Other(id) => Some(format!(
                 "  It is {id}, under another name: forks of {id} that are here share more with it than came back."
@@ -168,10 +174,19 @@ async fn lost(
     found: &Salvage,
 ) -> Result<BTreeSet<ConversationId>, StoreError> {
     let mut spoken_of: BTreeSet<_> = found.lost.iter().cloned().collect();
-    let firsts = found.conversations.iter().filter_map(|it| found.first(it));
-    spoken_of.extend(firsts.flat_map(|first| refers_to(&first)));
+    let there = ends(found);
+    let mut purged = BTreeSet::new();
+    for conversation in &found.conversations {
+        let Some(first) = found.first(conversation) else { continue };
+        let copy = conversation.conversation.as_ref().map(ConversationId::of_origin);
+        if copy.is_some_and(|copy| there.contains_key(&copy)) {
+            // What they share was copied, so that the other one could go.
+            purged.extend(cut_from(&first).map(|(of, _)| of));
+        }
+        spoken_of.extend(refers_to(&first));
+    }
     let mut lost = BTreeSet::new();
-    for id in spoken_of {
+    for id in spoken_of.difference(&purged).cloned() {
         if journal.status(&id).await?.is_none() {
             lost.insert(id);
         }
@@ -237,7 +252,7 @@ async fn bring_back(
     let mut name = conversation.conversation.clone();
     match sharing {
         Sharing::All => {}
-        Sharing::Less(_) => {
+        Sharing::Less(_) | Sharing::Nothing(_) => {
             let mut left = records.into_iter();
             let first = left.next().map(without_shared);
             records = first.into_iter().chain(left).collect();

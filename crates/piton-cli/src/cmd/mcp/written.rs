@@ -4,6 +4,7 @@ use std::path::Path;
 
 use piton_agent::{Settings, SettingsError, add_server, remove_server};
 use piton_mcp::WrittenServer;
+use piton_tools::sandbox::Confinement;
 
 use crate::flags::NewServer;
 use crate::output::Output;
@@ -15,12 +16,13 @@ pub(super) fn add(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let NewServer { name, url, headers, env, command } = new;
+    let NewServer { name, url, headers, env, sandbox, command } = new;
     let mut words = command.iter().cloned();
     let server = WrittenServer {
         command: words.next(),
         args: words.collect(),
         env: env.iter().cloned().collect(),
+        sandbox: if *sandbox { Confinement::Yes } else { Confinement::No },
         url: url.clone(),
         headers: headers.iter().cloned().collect(),
         ..WrittenServer::default()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use piton::ForkAt;
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, MessageId};
-use piton_core::view::{ItemView, Next, View};
+use piton_core::view::{ItemView, Next, TurnEnd, View};
 
 use super::asked::Asked;
 use super::opened::{Life, Opened};
@@ -15,25 +15,34 @@ use crate::output::Output;
 use crate::render::attempt::{self, Tried};
 use crate::report::{Fault, Report};
 
-/// What is said where nobody has said anything yet.
-pub(super) const NOTHING: &str = "There is no message to try again.";
-
 /// There is nothing to try again in this conversation: no message is shown. Fails if there is none.
 pub(super) fn nothing(opened: &Opened, settings: &Settings) -> Result<Option<Report>, Fault> {
     if opened.life != Life::Known {
         return Err(Fault::NoConversation { aside: settings.set_aside() });
     }
-    Ok(newest(&opened.view).is_none().then(|| Report::nothing(NOTHING)))
+    let id = opened.conversation.id();
+    Ok(newest(&opened.view).is_none().then(|| nothing_in(id, &opened.view)))
 }
 
-/// Forks a conversation behind a message, so that the message is answered anew there. None if there is no
-/// message.
+/// No message is shown that could be tried again. Whoever goes on behind a retry must not take that for one.
+fn nothing_in(id: &ConversationId, view: &View) -> Report {
+    let last = view.turns.last().and_then(|turn| turn.head.end);
+    if last == Some(TurnEnd::Discarded) {
+        let why = "error: there is no message to try again: the last turn is discarded";
+        let hint = format!("{why}\nhint: to see what was said: piton print --attempts {id}");
+        return Report::misuse(&hint);
+    }
+    Report::misuse("error: there is no message to try again: nothing was said in this conversation")
+}
+
+/// Forks a conversation behind a message, so that the message is answered anew there. If there is no
+/// message, the report says so.
 pub(super) async fn fork(
     typed: Option<&str>,
     id: Option<&str>,
     settings: &Settings,
     output: &mut Output,
-) -> Result<Option<ConversationId>, Fault> {
+) -> Result<Result<ConversationId, Report>, Fault> {
     let (engine, id) = fork::find(id, settings, output).await?;
     let view = engine.view(&id).await?;
     let message = typed.map(|typed| place::message(&view, typed)).or_else(|| newest(&view));
@@ -42,9 +51,11 @@ pub(super) async fn fork(
         None => None,
     };
     engine.shutdown(Duration::ZERO).await;
-    let Some(fork::Made { conversation, told, .. }) = made.transpose()? else { return Ok(None) };
+    let Some(fork::Made { conversation, told, .. }) = made.transpose()? else {
+        return Ok(Err(nothing_in(&id, &view)));
+    };
     output.talk(&told);
-    Ok(Some(conversation))
+    Ok(Ok(conversation))
 }
 
 /// The message that is meant: the one whose name begins as typed, else the newest one. What is typed and

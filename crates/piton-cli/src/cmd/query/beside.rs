@@ -14,7 +14,7 @@ use super::asked::Asked;
 use super::input::Input;
 use super::mail::Mail;
 use super::opened::Opened;
-use super::requeue::{change, place_behind, rows, which};
+use super::requeue::{change, no_message, place_behind, rows, which};
 use super::side::Question;
 use super::stage::{Beside, Stage};
 use super::text::sendable;
@@ -238,6 +238,8 @@ async fn of_queue(
         stage.output.talk("The messages that waited are taken back.");
     } else if QueueWish::of(&words).is_some() {
         requeue(&words, (opened, asked), stage).await?;
+    } else if let Some(instead) = QueueWish::mistaken(&words) {
+        stage.output.talk(&no_message(instead));
     } else if let Some(usage) = QueueWish::lacking(&words) {
         stage.output.talk(&which(usage, watch.view()));
     } else {

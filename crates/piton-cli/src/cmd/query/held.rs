@@ -15,6 +15,7 @@ use piton_core::view::{ItemView, TurnEnd, TurnView, View};
 use super::asked::Asked;
 use super::face::{show_change, show_tasks};
 use super::mail::Mail;
+use super::plan::Wish;
 use super::requeue::place_behind;
 use super::stage::Stage;
 use crate::cmd::fork;
@@ -78,7 +79,7 @@ pub(super) async fn leave(
         .await?
         .map_or("the next process".into(), |pid| format!("process {pid}"));
     stage.output.talk(&format!("The message is left for {who} in conversation {id}, and {what}."));
-    if asked.query.no_wait {
+    if asked.query.no_wait || asked.wish == Wish::Leave {
         stage.output.talk(
             "Should that process refuse it after all, it is kept: piton draft shows it then.",
         );
@@ -152,14 +153,14 @@ pub(super) async fn watch(
     }
 }
 
-/// Forks the conversation as it is now. Gives the name of the fork.
+/// Forks the conversation at a place. Gives the name of the fork.
 pub(super) async fn fork(
     asked: &Asked<'_>,
-    id: &ConversationId,
+    (id, at): (&ConversationId, &ForkAt),
     stage: &mut Stage<'_>,
 ) -> Result<String, Fault> {
     let engine = engine(asked, stage)?;
-    let fork::Made { conversation, told, .. } = fork::make(&engine, id, &ForkAt::End, None).await?;
+    let fork::Made { conversation, told, .. } = fork::make(&engine, id, at, None).await?;
     stage.output.talk(&told);
     Ok(conversation.to_string())
 }

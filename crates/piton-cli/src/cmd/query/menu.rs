@@ -3,7 +3,7 @@
 //! Nothing is held meanwhile. A choice counts for what was shown: if the conversation has moved since,
 //! the person is asked again.
 
-use piton::OnIncomplete;
+use piton::{ForkAt, OnIncomplete};
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::View;
 
@@ -34,6 +34,21 @@ pub(super) struct Chosen {
     pub(super) seen: Seq,
 }
 
+/// Where a query goes on behind a menu.
+#[derive(Debug)]
+pub(super) enum Decided {
+    /// In the conversation.
+    Here(Chosen),
+    /// In a fork of it, in front of the incomplete turn.
+    InFork { id: ConversationId, at: ForkAt },
+}
+
+/// What is wanted of an incomplete turn.
+enum Wanted {
+    Errand(Errand),
+    Fork,
+}
+
 impl Menu {
     pub(super) fn of(opened: &Opened) -> Self {
         Self { conversation: opened.conversation.id().clone(), view: opened.view.clone() }
@@ -44,10 +59,16 @@ impl Menu {
         &self,
         mail: &mut Mail,
         stage: &mut Stage<'_>,
-    ) -> Result<Chosen, Fault> {
+    ) -> Result<Decided, Fault> {
         let Self { conversation, view } = self;
         let errand = match view.head.open.and_then(|_| Newest::of(view)) {
-            Some(turn) => about_turn(self, &turn, mail, stage).await?,
+            Some(turn) => match about_turn(self, &turn, mail, stage).await? {
+                Wanted::Errand(errand) => errand,
+                Wanted::Fork => {
+                    let at = ForkAt::BeforeTurn(turn.turn().head.id);
+                    return Ok(Decided::InFork { id: conversation.clone(), at });
+                }
+            },
             None => Errand::Send(OnIncomplete::Ask),
         };
         // Behind a turn that goes on, they have their turns as they were queued.
@@ -58,7 +79,7 @@ impl Menu {
                 WaitingChoice::Drop => true,
                 WaitingChoice::Keep => return Err(Fault::LeftAlone),
             };
-        Ok(Chosen { errand, drop_waiting, seen: view.cursor })
+        Ok(Decided::Here(Chosen { errand, drop_waiting, seen: view.cursor }))
     }
 }
 
@@ -68,23 +89,25 @@ async fn about_turn(
     turn: &Newest,
     mail: &mut Mail,
     stage: &mut Stage<'_>,
-) -> Result<Errand, Fault> {
+) -> Result<Wanted, Fault> {
     let editing =
         if incomplete::is_only_a_message(turn) { Editing::Possible } else { Editing::Impossible };
     let waits = incomplete::waits_for(turn);
     stage.output.talk(&format!("Conversation {conversation} has an incomplete turn.\n{waits}"));
     waiting::tell(&view.queue, stage);
-    match choose(stage.choose(&turn_menu(editing)).await?) {
-        Choice::Resume => Ok(Errand::Send(OnIncomplete::Resume)),
-        Choice::Retry => Ok(Errand::Retry),
-        Choice::Discard => Ok(Errand::Send(OnIncomplete::Discard)),
+    let errand = match choose(stage.choose(&turn_menu(editing)).await?) {
+        Choice::Resume => Errand::Send(OnIncomplete::Resume),
+        Choice::Retry => Errand::Retry,
+        Choice::Discard => Errand::Send(OnIncomplete::Discard),
         Choice::Edit => {
             let typed = stage.ask("The new message (empty: what you have just sent): ").await?;
             if !typed.trim().is_empty() {
                 mail.write(typed);
             }
-            Ok(Errand::Send(OnIncomplete::Discard))
+            Errand::Send(OnIncomplete::Discard)
         }
-        Choice::Quit => Err(Fault::LeftAlone),
-    }
+        Choice::Fork => return Ok(Wanted::Fork),
+        Choice::Quit => return Err(Fault::LeftAlone),
+    };
+    Ok(Wanted::Errand(errand))
 }

@@ -6,7 +6,7 @@ use piton_agent::{
 
 use crate::output::Output;
 use crate::render::visible::visible_name;
-use crate::render::{rule, servers};
+use crate::render::{offered, rule, servers};
 
 /// Says it, once.
 pub(in crate::cmd) fn tell(tools: &AgentTools, profiles: &AgentProfiles, output: &mut Output) {
@@ -14,6 +14,7 @@ pub(in crate::cmd) fn tell(tools: &AgentTools, profiles: &AgentProfiles, output:
         match note {
             ToolNote::Server(notice) => output.talk(&servers::notice(&notice)),
             ToolNote::Text(text) => output.talk(&text),
+            ToolNote::Untrusted(words) => output.talk(&offered::untrusted(&words)),
         }
     }
     for note in profiles.take_notes() {

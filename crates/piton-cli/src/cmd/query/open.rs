@@ -48,7 +48,7 @@ pub(super) async fn open(
     let settings = agent.settings();
     let (journal, scratch, target) = if query.no_persist {
         let (memory, target) = passing(query, settings, output).await?;
-        (memory, settings.environment.temporary().to_owned(), target)
+        (memory, settings.passing_scratch(), target)
     } else {
         let aside = settings.set_aside();
         let journal = store::open(settings, output)?;
@@ -72,7 +72,7 @@ pub(super) async fn open(
         Life::Known | Life::New => agent.supervised_commands(SUPERVISOR.into(), overrides),
     };
     let models = Arc::new(Catalogue::new(settings.environment.clone()));
-    let tools = Arc::new(AgentTools::new(agent.clone(), &commands));
+    let tools = Arc::new(AgentTools::new(agent.clone(), &commands, overrides));
     let confined = overrides.clone();
     let profiles = Arc::new(AgentProfiles::new(agent.clone(), models.clone(), confined));
     let parts = EngineParts { journal, models: models.clone(), scratch, lock_wait };

@@ -126,7 +126,7 @@ fn matched(
     match schema.check(answer) {
         Ok(json) => {
             if stage.form == Form::Text {
-                stage.output.data(&format!("{json}\n"));
+                stage.output.json_text(&json);
             }
             Ok(Matched::Yes(report.with_answer(json)))
         }

@@ -18,6 +18,8 @@ pub(crate) enum Wish {
     Discard,
     /// Say something behind everything else.
     Queue,
+    /// Say something behind everything else, and leave an incomplete turn as it is.
+    Leave,
     /// Say something to the open turn.
     Steer,
     /// Try a message again.
@@ -43,6 +45,8 @@ pub(crate) struct Situation {
 pub(crate) enum Plan {
     /// Send the text.
     Send(OnIncomplete),
+    /// Put the text behind the incomplete turn.
+    Queue,
     /// Resume the incomplete turn.
     Resume,
     /// Discard the incomplete turn.
@@ -69,10 +73,12 @@ pub(crate) enum Plan {
 pub(crate) fn plan(wish: Wish, situation: Situation) -> Plan {
     let Situation { incomplete, waiting, text, person } = situation;
     match (wish, incomplete, text) {
-        (Wish::Say, false, _) if waiting && person => Plan::ChooseWaiting,
-        (Wish::Say | Wish::Queue, false, _) | (Wish::Continue | Wish::Discard, false, true) => {
-            Plan::Send(OnIncomplete::Ask)
+        (Wish::Say, false, _) | (Wish::Continue, false, true) if waiting && person => {
+            Plan::ChooseWaiting
         }
+        (Wish::Say | Wish::Queue | Wish::Leave, false, _)
+        | (Wish::Continue | Wish::Discard, false, true) => Plan::Send(OnIncomplete::Ask),
+        (Wish::Leave, true, _) => Plan::Queue,
         (Wish::Retry, _, _) => Plan::Retry,
         (Wish::Queue, true, _) => Plan::Send(OnIncomplete::Resume),
         (Wish::Steer, false, _) => Plan::NothingToSteer,
@@ -135,7 +141,7 @@ pub(crate) fn request(query: &Query) -> Result<(Wish, Source), InputFault> {
 fn says_nothing(query: &Query, wish: Wish) -> bool {
     let says = match wish {
         Wish::Say => query.workspace.is_none(),
-        Wish::Queue | Wish::Steer => true,
+        Wish::Queue | Wish::Leave | Wish::Steer => true,
         Wish::Continue | Wish::Discard | Wish::Retry => false,
     };
     says && !query.draft && query.files.is_empty()
@@ -190,6 +196,8 @@ mod tests {
     fn a_message_that_is_queued_or_steers_takes_an_open_turn_for_what_it_is() {
         check(Wish::Queue, false, true, Plan::Send(OnIncomplete::Ask));
         check(Wish::Queue, true, true, Plan::Send(OnIncomplete::Resume));
+        check(Wish::Leave, false, true, Plan::Send(OnIncomplete::Ask));
+        check(Wish::Leave, true, true, Plan::Queue);
         check(Wish::Steer, true, true, Plan::Send(OnIncomplete::Inject));
         check(Wish::Steer, false, true, Plan::NothingToSteer);
     }
@@ -201,6 +209,9 @@ mod tests {
         assert_eq!(plan(Wish::Say, nobody), Plan::Send(OnIncomplete::Ask));
         assert_eq!(plan(Wish::Say, person), Plan::ChooseWaiting);
         assert_eq!(plan(Wish::Queue, person), Plan::Send(OnIncomplete::Ask));
+        // What is typed in a chat is to be added to a turn that is open; here none is.
+        assert_eq!(plan(Wish::Continue, person), Plan::ChooseWaiting);
+        assert_eq!(plan(Wish::Continue, nobody), Plan::Send(OnIncomplete::Ask));
         let silent = Situation { text: false, ..person };
         assert_eq!(plan(Wish::Continue, silent), Plan::Release);
     }

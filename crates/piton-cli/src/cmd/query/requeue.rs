@@ -39,6 +39,11 @@ pub(in crate::cmd) fn rows(view: &View) -> Vec<String> {
     (1..).zip(&view.queue).map(|(number, queued)| row(number, queued)).collect()
 }
 
+/// Refuses words that look like a command which there is not, and says what to type.
+pub(in crate::cmd) fn no_message(instead: &str) -> String {
+    format!("Not queued: that looks like a command. {instead}; to queue it, say more than that.")
+}
+
 /// Asks which message is meant, and shows those that wait.
 pub(in crate::cmd) fn which(usage: &str, view: &View) -> String {
     if view.queue.is_empty() {

@@ -50,7 +50,7 @@ impl Question {
         let models = Arc::new(Catalogue::new(settings.environment.clone()));
         models.offer(&agent.load_model(&model)?, agent.providers().get(&model.provider));
         let profiles = Arc::new(AgentProfiles::new(agent.clone(), models.clone(), overrides));
-        let scratch = settings.environment.temporary().to_owned();
+        let scratch = settings.passing_scratch();
         let parts = EngineParts { journal: memory, models, scratch, lock_wait: Duration::ZERO };
         // Without tools nothing can be done, not even with what the copied turn has left behind.
         let engine = agent.engine(parts, Arc::new(Toolbox::default()), profiles);

@@ -12,6 +12,7 @@ use super::errand::Errand;
 use super::held::{self, Place};
 use super::mail::Mail;
 use super::opened::{Life, Opened};
+use super::requeue::place_behind;
 use super::stage::Stage;
 use crate::ask::held::{WaitingChoice, choose_waiting, waiting_menu};
 use crate::render::incomplete::Newest;
@@ -131,6 +132,25 @@ pub(super) async fn queue(
     }
     mail.arrived();
     Ok(())
+}
+
+/// Leaves the message behind an incomplete turn, which stays as it is. For a chat.
+pub(super) async fn leave(
+    opened: &Opened,
+    asked: &Asked<'_>,
+    mail: &mut Mail,
+    stage: &mut Stage<'_>,
+) -> Result<Report, Fault> {
+    queue(opened, asked, mail).await?;
+    let place = match place_behind(opened.view.queue.len()) {
+        place if place.is_empty() => place,
+        place => format!(" ({place})"),
+    };
+    stage.output.talk(&format!(
+        "Queued behind the incomplete turn{place}. /continue goes on with the turn, /queue shows what waits."
+    ));
+    let accepted = Report::ok("accepted").about(opened.conversation.id(), None);
+    Ok(accepted)
 }
 
 /// Why neither going on nor another directory helps: a call is in doubt, and the directory is gone in

@@ -26,6 +26,7 @@ pub(in crate::cmd) fn ask_beside(agent: &Agent, id: &ConversationId, view: &View
     let mut process = Process::new(OWN_PROGRAM);
     process.args(["rename", "--suggest", id.as_str()]).process_group(0);
     process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    agent.settings().environment.give_keys(&mut process);
     match process.spawn() {
         // A chat goes on for long, and would be left with what is over.
         Ok(mut process) => drop(std::thread::spawn(move || process.wait())),

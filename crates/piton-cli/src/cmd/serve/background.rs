@@ -6,6 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use piton_agent::Environment;
+
 use super::place::{Place, Record};
 use crate::report::Fault;
 
@@ -19,11 +21,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const START_WAIT: Duration = Duration::from_secs(20);
 
 /// Starts it, and waits until it serves; or what it said instead.
-pub(super) async fn start(place: &Place) -> Result<Result<Record, String>, Fault> {
+pub(super) async fn start(
+    place: &Place,
+    environment: &Environment,
+) -> Result<Result<Record, String>, Fault> {
     let path = place.talk();
     let talk = File::create(&path).map_err(Fault::Runtime)?;
     let told = |it: OsString| if it == BACKGROUND { IN_BACKGROUND.into() } else { it };
-    let mut server = Command::new("/proc/self/exe")
+    let mut server = Command::new("/proc/self/exe");
+    environment.give_keys(&mut server);
+    let mut server = server
         .args(std::env::args_os().skip(1).map(told))
         .stdin(Stdio::null())
         .stdout(Stdio::null())

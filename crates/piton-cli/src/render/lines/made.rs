@@ -4,6 +4,7 @@ use piton::Shelf;
 use piton::search::Hit;
 use piton_agent::config::{Origin, Setting};
 use piton_core::id::{ConversationId, TurnId};
+use piton_core::permit::review::Remark;
 use piton_core::view::{
     CallView, Live, PermissionRule, QuestionView, QueuedView, View, ViewChange,
 };
@@ -203,8 +204,13 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub(crate) fn rule(number: usize, rule: &'a PermissionRule, from: &'a str) -> Self {
-        Self::Rule { number, from, rule, scope: rule.scope }
+    pub(crate) fn rule(
+        number: usize,
+        rule: &'a PermissionRule,
+        remarks: &'a [Remark],
+        from: &'a str,
+    ) -> Self {
+        Self::Rule { number, from, rule, scope: rule.scope, remarks }
     }
 
     pub(crate) fn question(

@@ -29,7 +29,7 @@ fn world() -> World {
 }
 
 fn can_hold() -> bool {
-    let can = Kernel::ask().holds_looks();
+    let can = Kernel::ask().has_wall();
     if !can {
         eprintln!("skipped: this kernel has no wall for commands that only look");
     }
@@ -76,7 +76,7 @@ async fn a_look_that_was_started_is_attached_to_where_there_is_no_wall_any_more(
     if !can_hold() {
         return;
     }
-    let cell = Cell::new(When::Unasked);
+    let cell = Cell::new(When::Unapproved);
     let arguments = json!({ "command": "echo x; echo y > z" }).as_object().unwrap().clone();
     let handle = cell.tool.prepare(&cell.site, CALL, &arguments).await.unwrap().handle;
     let job = || {

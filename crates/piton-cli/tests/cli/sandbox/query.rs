@@ -22,9 +22,22 @@ impl Site {
         site
     }
 
+    fn command(&self) -> String {
+        format!("touch {}", self.place().display())
+    }
+
+    /// The same with a rule that allows commands.
+    fn with_rule(rule: impl FnOnce(&Self) -> String) -> Self {
+        let site = Self::new("");
+        let rule =
+            format!("[[permissions]]\ntool = \"shell\"\neffect = \"allow\"\n{}\n", rule(&site));
+        fs::write(site.world.path("home/piton.toml"), rule).unwrap();
+        site
+    }
+
     /// A model that calls one command that writes outside.
     fn model(&self) -> String {
-        let command = format!("echo x > {}", self.place().display());
+        let command = self.command();
         let script = json!({ "steps": [
             { "say": "Go.", "calls": [{ "tool": "shell", "arguments": { "command": command } }] },
             { "say": "Done." }
@@ -63,24 +76,66 @@ fn what_runs_without_asking_is_confined_and_told_so() {
     let (ran, end) = site.write(&AUTO, "");
     assert!(!site.got_through());
     let text = end["output"]["text"].as_str().unwrap();
-    assert!(text.contains("[it ran in a sandbox: writes only in the workspace, /tmp"), "{text}");
+    let place = site.outside.path().canonicalize().unwrap();
+    let needs = format!("call again with needs {{\"write\":[\"{}\"]}}", place.display());
+    assert!(text.contains("[the sandbox did not let it go on") && text.contains(&needs), "{text}");
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
 }
 
+// Only what is approved word for word runs outside, whichever rule allowed the rest.
 #[test]
-fn what_a_person_has_allowed_is_not_confined_unless_they_want_that() {
+fn a_rule_runs_a_command_outside_only_word_for_word_or_if_it_says_so() {
     if !can_hold() {
         return;
     }
-    let site = Site::new(ALLOWED);
-    assert_eq!(site.write(&[], "").1["output"]["exit_code"], 0);
-    assert!(site.got_through());
-    let site = Site::new(ALLOWED);
-    site.write(&["--sandbox", "on"], "");
-    assert!(!site.got_through());
+    let exactly = |site: &Site| format!("command = \"{}\"", site.command());
+    for (rule, flags, is_free) in [
+        (Box::new(exactly) as Box<dyn Fn(&Site) -> String>, &[][..], true),
+        (Box::new(exactly), &["--sandbox", "on"], false),
+        (Box::new(|_| "command = \"touch *\"".into()), &[], false),
+        (Box::new(|_| "command = \"touch *\"\nconfined = false".into()), &[], true),
+        (Box::new(|_| "arguments = { command = \"touch .*\" }".into()), &[], false),
+        (Box::new(|_| String::new()), &[], false),
+        (Box::new(|_| "confined = false".into()), &[], true),
+    ] {
+        let site = Site::with_rule(&rule);
+        site.write(flags, "");
+        assert_eq!(site.got_through(), is_free, "{} {flags:?}", rule(&site));
+    }
     let site = Site::new(&format!("{ALLOWED}[sandbox]\nmode = \"on\"\n"));
     site.write(&[], "");
     assert!(!site.got_through());
+}
+
+// Secrets and services are not passed on to what nobody approved word for word.
+#[test]
+fn a_confined_command_does_not_see_variables_of_secrets() {
+    if !can_hold() {
+        return;
+    }
+    let seen = |settings: &str| {
+        let site = Site::new(settings);
+        let script = json!({ "steps": [
+            { "calls": [{ "tool": "shell", "arguments": { "command": "env; cat ~/.ssh/id" } }] },
+            { "say": "Done." }
+        ] });
+        let (model, own) = (site.world.script(&script.to_string()), site.outside.path());
+        fs::create_dir(own.join(".ssh")).unwrap();
+        fs::write(own.join(".ssh/id"), "canary of a key\n").unwrap();
+        let flags = [&["query", "go", "--model", &model][..], &AUTO].concat();
+        let mut command = site.world.command(&flags);
+        command.env("HOME", own).env("MY_TOKEN", "canary one").env("SSH_AUTH_SOCK", "canary two");
+        let ran = site.world.ran(command.env("PLAIN", "seen").output().unwrap());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        end_of_command(&site.world)["output"]["text"].as_str().unwrap().to_owned()
+    };
+    let text = seen("");
+    assert!(text.contains("PLAIN=seen") && !text.contains("canary"), "{text}");
+    let text = seen("[sandbox]\nenv = [\"MY_TOKEN\"]\nread = [\"~/.ssh\"]\n");
+    assert!(text.contains("canary one") && text.contains("canary of a key"), "{text}");
+    assert!(!text.contains("canary two"), "{text}");
+    let text = seen("[sandbox]\nmode = \"off\"\n");
+    assert_eq!(text.matches("canary").count(), 3, "{text}");
 }
 
 // What a policy answers, no person was asked about; and it is recorded who answered.
@@ -92,7 +147,7 @@ fn what_is_allowed_in_place_of_a_person_is_confined() {
     let site = Site::new("");
     let (_, end) = site.write(&["--unattended", "auto"], "");
     assert!(!site.got_through());
-    assert!(end["output"]["text"].as_str().unwrap().contains("[it ran in a sandbox"), "{end}");
+    assert!(end["output"]["text"].as_str().unwrap().contains("[the sandbox did not let"), "{end}");
     let site = Site::new("[unattended]\npermissions = \"auto\"\n");
     site.write(&[], "");
     assert!(!site.got_through());

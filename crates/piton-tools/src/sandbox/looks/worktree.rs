@@ -25,7 +25,7 @@ pub(super) fn repository(workspace: &Path) -> Option<PathBuf> {
 }
 
 /// The place that a short file names, from a directory on, behind all links.
-fn named_in(file: &Path, prefix: &str, from: &Path) -> Option<PathBuf> {
+pub(in crate::sandbox) fn named_in(file: &Path, prefix: &str, from: &Path) -> Option<PathBuf> {
     if !file.symlink_metadata().ok()?.is_file() {
         return None;
     }

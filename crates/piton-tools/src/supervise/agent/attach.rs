@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::process::Pid;
 
 use super::claim::Claim;
 use super::exit_info;
+use crate::supervise::process::awake::{self, Rounds};
 use crate::supervise::process::stopping::{KILL_WAIT, Stopping, TERM_GRACE};
 use crate::supervise::record;
+use crate::supervise::record::guard;
 use crate::supervise::record::identity::{self, Identity};
 use crate::supervise::record::log::{self, Record, Stop, Story, Why, Witness};
 use crate::supervise::record::output::{Bound, Printed};
@@ -40,8 +43,12 @@ pub(crate) struct Attached {
     pub(crate) out: File,
     /// From the supervisors of this process, as long as they live.
     wire: Option<PipeReader>,
+    /// The outer one of them.
+    outer: Option<Pid>,
     /// Whether the lock is ours, or shared with our supervisors.
     holds: bool,
+    /// When to look after the supervisors.
+    rounds: Rounds,
 }
 
 /// How waiting ended.
@@ -79,8 +86,15 @@ pub(crate) struct Patience<'a> {
 
 impl Attached {
     /// To a command that was just handed to our supervisors.
-    pub(crate) fn started(claim: Claim, wire: PipeReader) -> Self {
-        Self { log: claim.log, out: claim.out, wire: Some(wire), holds: true }
+    pub(crate) fn started(claim: Claim, wire: PipeReader, outer: Option<Pid>) -> Self {
+        Self {
+            log: claim.log,
+            out: claim.out,
+            wire: Some(wire),
+            outer,
+            holds: true,
+            rounds: Rounds::default(),
+        }
     }
 
     /// To a command that was claimed by somebody, at some time.
@@ -91,7 +105,8 @@ impl Attached {
             Err(error) if error.kind() == io::ErrorKind::NotFound => tempfile::tempfile()?,
             opened => opened?,
         };
-        Ok(Self { log, out, wire: None, holds: false })
+        let rounds = Rounds::default();
+        Ok(Self { log, out, wire: None, outer: None, holds: false, rounds })
     }
 
     /// What is known, and what that means.
@@ -137,8 +152,14 @@ impl Attached {
             let end = match verdict {
                 Verdict::Collect(status) => End::Ended(status),
                 Verdict::NeverRan(why) => End::NeverRan(why.unwrap_or_else(|| KILLED.into())),
-                Verdict::Rebooted => End::InDoubt(REBOOTED),
-                Verdict::StatusLost => End::InDoubt(STATUS_LOST),
+                Verdict::Rebooted => {
+                    self.settle(&story);
+                    End::InDoubt(REBOOTED)
+                }
+                Verdict::StatusLost => {
+                    self.settle(&story);
+                    End::InDoubt(STATUS_LOST)
+                }
                 Verdict::Attach => End::Running,
                 Verdict::Adopt(who) => {
                     wait.adopt(who, &story);
@@ -147,8 +168,10 @@ impl Attached {
             };
             if end != End::Running || wait.is_over(patience, &story) {
                 wait.finish();
-                return Ok((end, story));
+                // More may have been written since.
+                return Ok((end, Story::read(&self.log)?));
             }
+            self.wake(&story);
             self.sleep(&mut wait, patience);
             if let Some(adopted) = &mut wait.adopted {
                 adopted.tend(self, &story)?;
@@ -157,11 +180,23 @@ impl Attached {
         }
     }
 
+    /// Wakes supervisors that were stopped: they record no end, and keep no time.
+    fn wake(&mut self, story: &Story) {
+        if !self.rounds.are_due() {
+            return;
+        }
+        match (self.outer, &story.started) {
+            (Some(outer), _) => awake::wake_below(outer),
+            (None, Some(who)) => awake::wake_above(who),
+            (None, None) => {}
+        }
+    }
+
     /// Sleeps until there is something to look at, or to do.
     fn sleep(&mut self, wait: &mut Wait, patience: &Patience<'_>) {
         let now = Instant::now();
         let look_at = match (&self.wire, &wait.adopted) {
-            (Some(_), _) => None,
+            (Some(_), _) => Some(self.rounds.due()),
             (None, Some(_)) => Some(now + BOUND_EVERY),
             (None, None) => Some(now + LOOK_EVERY),
         };
@@ -193,6 +228,14 @@ impl Attached {
         }
         if heard {
             wait.told = Some(listen(patience.word));
+        }
+    }
+
+    /// Nobody has seen the end of it: what it changed is put back all the same.
+    fn settle(&self, story: &Story) {
+        guard::settle(&self.log, story, Witness::Adopter);
+        if let Some(intent) = &story.intent {
+            guard::release(intent);
         }
     }
 
@@ -311,6 +354,7 @@ impl Adopted {
         if let Some(status) = status
             && Story::read(&attached.log)?.never_ran.is_none()
         {
+            attached.settle(story);
             log::append(&attached.log, &Record::Ended { status, by: Witness::Adopter })?;
             attached.log.sync_data()?;
         }

@@ -44,7 +44,7 @@ pub(crate) fn claim(directory: &Path, intent: Intent) -> io::Result<Claimed> {
     }
     let log = made?;
     lock(&log)?;
-    log::append(&log, &Record::Intended(intent))?;
+    log::append(&log, &Record::Intended(Box::new(intent)))?;
     crate::fail::here("intended");
     let named = fs::hard_link(&unnamed, directory.join("log"));
     fs::remove_file(&unnamed)?;
@@ -98,6 +98,7 @@ mod tests {
             terminal: false,
             secret: false,
             sealed: true,
+            guard: None,
         }
     }
 

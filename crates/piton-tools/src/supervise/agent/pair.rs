@@ -12,6 +12,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::process::Pid;
+
+use crate::supervise::process::awake;
 use crate::supervise::process::handover::{self, Parcel};
 use crate::supervise::process::role::Role;
 
@@ -42,19 +45,22 @@ impl Pairs {
         Self { program, hidden, state: Mutex::default() }
     }
 
-    /// Hands a call over. Nothing was handed over if that fails.
-    pub(crate) fn send(&self, mut parcel: Parcel) -> io::Result<()> {
+    /// Hands a call over, and says to which outer supervisor. Nothing was handed over if that fails.
+    pub(crate) fn send(&self, mut parcel: Parcel) -> io::Result<Option<Pid>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.sent += 1;
         parcel.id = state.sent;
-        if let Some(pair) = &state.pair
-            && handover::send(&pair.socket, &parcel).is_ok()
-        {
-            return Ok(());
+        if let Some(pair) = &state.pair {
+            // One that was stopped takes nothing.
+            pair.process().into_iter().for_each(awake::wake_below);
+            if handover::send(&pair.socket, &parcel).is_ok() {
+                return Ok(pair.process());
+            }
         }
         // None yet, or they are gone.
         let pair = state.pair.insert(self.spawn()?);
-        handover::send(&pair.socket, &parcel)
+        handover::send(&pair.socket, &parcel)?;
+        Ok(pair.process())
     }
 
     fn spawn(&self) -> io::Result<Pair> {
@@ -72,6 +78,13 @@ impl Pairs {
             command.env_remove(name);
         }
         Ok(Pair { socket, outer: Some(command.spawn()?) })
+    }
+}
+
+impl Pair {
+    /// The outer one.
+    fn process(&self) -> Option<Pid> {
+        self.outer.as_ref().map(Pid::from_child)
     }
 }
 

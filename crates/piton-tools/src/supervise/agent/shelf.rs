@@ -12,6 +12,7 @@ use piton_core::id::{CallId, ConversationId, TurnId};
 
 use super::attach::{Attached, End, Order, Patience};
 use crate::supervise::process::stopping::{is_anything_left, stop_rest};
+use crate::supervise::record::guard::{self, HeldList};
 use crate::supervise::record::identity::{self, Identity};
 use crate::supervise::record::log::{Intent, Story, Why};
 use crate::supervise::record::status::Status;
@@ -97,6 +98,18 @@ impl Shelf {
         all
     }
 
+    /// The records of a conversation that keep changes which nobody has decided about.
+    pub(crate) fn undecided(&self, conversation: &ConversationId) -> Vec<PathBuf> {
+        let directory = self.calls.join(conversation.as_str());
+        let records = names(&directory).map(|name| directory.join(name));
+        records.filter(|record| guard::is_undecided(record)).collect()
+    }
+
+    /// Keeps what confined commands have changed from being put back, if there are any.
+    pub(crate) fn hold_list(&self) -> Option<HeldList> {
+        HeldList::take(&self.calls)
+    }
+
     /// The newest record of a call.
     pub(crate) fn find(&self, conversation: &ConversationId, call: CallId) -> Option<Kept> {
         self.of(conversation).into_iter().rfind(|kept| kept.intent.call == call)
@@ -175,9 +188,9 @@ fn may_go(directory: &Path) -> io::Result<bool> {
     let log = open_log(directory)?;
     let lock = record::peek(&log)?;
     let story = Story::read(&log)?;
-    // A holder of a record with an end has nothing more to write into it.
+    // A holder of a record with an end has nothing more to write into it, unless something was left behind.
     let is_over = story.ended.is_some() || story.never_ran.is_some();
-    if lock == Lock::Held && !is_over {
+    if lock == Lock::Held && (!is_over || story.left_running) {
         return Ok(false);
     }
     if rest(&story).is_some() {
@@ -185,9 +198,11 @@ fn may_go(directory: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     let is_over = is_over || story.started.is_none();
+    // A person may still want what it changed, and was not asked.
+    let is_open = !story.changes.is_empty() && story.decided.is_none();
     let age = log.metadata()?.modified()?;
     let age = SystemTime::now().duration_since(age).unwrap_or_default();
-    Ok((is_over && !story.detached) || KEPT_FOR < age)
+    Ok((is_over && !story.detached && !is_open) || KEPT_FOR < age)
 }
 
 /// Of what something goes on that the command started before it ended.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::attach::Attached;
@@ -11,9 +12,10 @@ use super::input_file::InputFile;
 use super::pair::Pairs;
 use super::shelf::Shelf;
 use crate::fail;
-use crate::sandbox::Rules;
+use crate::sandbox::{Rules, try_namespaces};
 use crate::supervise::process::feed::{Feed, Kind};
 use crate::supervise::process::handover::{Parcel, Source};
+use crate::supervise::record::guard;
 use crate::supervise::record::log::Intent;
 
 /// How long a call waits for its command unless told otherwise.
@@ -25,6 +27,8 @@ pub struct Supervisor {
     pairs: Pairs,
     wait: Duration,
     sandbox: Rules,
+    program: PathBuf,
+    holds_hosts: OnceLock<bool>,
 }
 
 impl Supervisor {
@@ -32,8 +36,9 @@ impl Supervisor {
     /// before it does anything else. Commands do not see the variables named in `hidden`. They are
     /// not confined.
     pub fn new(program: PathBuf, calls: PathBuf, hidden: Vec<OsString>) -> Self {
-        let (shelf, pairs) = (Shelf::new(calls), Pairs::new(program, hidden));
-        Self { shelf, pairs, wait: WAIT_DEFAULT, sandbox: Rules::none() }
+        let (shelf, pairs) = (Shelf::new(calls), Pairs::new(program.clone(), hidden));
+        let (sandbox, holds_hosts) = (Rules::none(), OnceLock::new());
+        Self { shelf, pairs, wait: WAIT_DEFAULT, sandbox, program, holds_hosts }
     }
 
     /// After how long a call returns while its command goes on.
@@ -48,6 +53,12 @@ impl Supervisor {
     pub fn sandbox(mut self, rules: Rules) -> Self {
         self.sandbox = rules;
         self
+    }
+
+    /// Whether a command can be let reach single hosts here: it takes a network of its own. Tried once.
+    pub(crate) fn holds_hosts(&self) -> bool {
+        let tried = || matches!(try_namespaces(&self.program), Ok(Ok(())));
+        self.sandbox.confines() && *self.holds_hosts.get_or_init(tried)
     }
 
     pub(crate) fn rules(&self) -> &Rules {
@@ -72,10 +83,13 @@ impl Supervisor {
         input: Option<&InputFile>,
     ) -> io::Result<Attached> {
         let fed = intent.input.then(|| Kind::of(&intent));
-        let claim = match claim(directory, intent)? {
+        let is_guarded = intent.sandbox.as_ref().is_some_and(|policy| !policy.protect.is_empty());
+        let intent = Intent { guard: is_guarded.then(|| directory.to_owned()), ..intent };
+        let claim = match claim(directory, intent.clone())? {
             Claimed::Ours(claim) => claim,
             Claimed::Taken => return Attached::open(directory),
         };
+        guard::begin(directory, &intent)?;
         let input = match (input, fed) {
             (Some(input), _) => Some(Source::File(input.file()?)),
             (None, Some(kind)) => Some(Source::Feed(Feed::create(directory, kind)?)),
@@ -89,8 +103,8 @@ impl Supervisor {
             wire: theirs.into(),
             input,
         };
-        self.pairs.send(parcel)?;
+        let outer = self.pairs.send(parcel)?;
         fail::here("sent");
-        Ok(Attached::started(claim, wire))
+        Ok(Attached::started(claim, wire, outer))
     }
 }

@@ -4,7 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use super::role::Role;
-use super::{inner, outer, terminal};
+use super::{founder, inner, outer, terminal, warden, way_out};
+use crate::proxy::connect;
 use crate::reexec::WORD;
 use crate::sandbox;
 
@@ -19,13 +20,24 @@ pub fn dispatch(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCod
         terminal::become_leader(arguments).ok();
         return Some(ExitCode::FAILURE);
     }
-    if let Some(code) = sandbox::probe::dispatch(&role, &arguments.by_ref().collect::<Vec<_>>()) {
+    let arguments: Vec<_> = arguments.collect();
+    if let Some(code) = sandbox::probe::dispatch(&role, &arguments) {
         return Some(code);
     }
-    let role = [Role::Outer, Role::Inner].into_iter().find(|it| role == OsStr::new(it.name()))?;
+    if role == OsStr::new(connect::WORD) {
+        let connected = connect::run(&arguments);
+        let code = connected.map_or_else(|error| connect::complain(&error), |()| ExitCode::SUCCESS);
+        return Some(code);
+    }
+    let all = [Role::Outer, Role::Inner, Role::Warden, Role::Founder, Role::Proxy];
+    let mut roles = all.into_iter();
+    let role = roles.find(|it| role == OsStr::new(it.name()))?;
     let done = match role {
         Role::Outer => outer::run(),
         Role::Inner => inner::run(),
+        Role::Warden => warden::run(arguments.into_iter()),
+        Role::Founder => founder::run(),
+        Role::Proxy => way_out::run(),
     };
     Some(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -56,7 +56,7 @@ impl Feed {
     /// The other end of the pipe, for a process that is about to be started and inherits it.
     pub(crate) fn reader(&self) -> io::Result<OwnedFd> {
         let path = format!("/proc/self/fd/{}", self.pipe.as_raw_fd());
-        Ok(open(path, OFlags::RDONLY, Mode::empty())?)
+        Ok(open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
     }
 }
 

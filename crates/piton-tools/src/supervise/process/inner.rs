@@ -5,8 +5,9 @@ use std::io::{self, IsTerminal as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::event::PollFlags;
-use rustix::process::{getpid, set_child_subreaper};
+use rustix::process::{getpid, getppid, set_child_subreaper};
 
+use super::awake::{self, Rounds};
 use super::handover::{self, Arrival, News, Sent};
 use super::open_files;
 use super::reaper::Reaper;
@@ -25,7 +26,13 @@ pub(crate) fn run() -> io::Result<()> {
     // What the outer one does not know yet.
     let mut untold = VecDeque::new();
     let mut listens = true;
+    let mut rounds = Rounds::default();
     while listens || keeper.is_busy() {
+        if rounds.are_due()
+            && let Some(outer) = getppid()
+        {
+            awake::wake(outer);
+        }
         let hears = listens.then_some((&socket, PollFlags::IN));
         let tells = (!untold.is_empty()).then_some((&socket, PollFlags::OUT));
         let [ready, _] = keeper.wait([hears, tells]);

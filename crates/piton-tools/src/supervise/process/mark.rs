@@ -16,6 +16,9 @@ const LIMIT: &str = "Max file locks";
 /// Numbers of ours have this bit and no higher one, so no limit that anybody sets is among them.
 const OURS: u64 = 1 << 61;
 
+/// The number of those who start commands: they belong to none. A digest is never so even.
+const WARDEN: u64 = OURS;
+
 /// The mark of a command.
 #[derive(Debug)]
 pub(crate) struct Mark {
@@ -35,7 +38,12 @@ impl Mark {
     pub(crate) fn new(text: &str) -> Self {
         let digest = Sha256::digest(text.as_bytes());
         let number = digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
-        Self { text: text.to_owned(), number: (number % OURS) | OURS }
+        Self { text: text.to_owned(), number: (number % OURS) | OURS | 1 }
+    }
+
+    /// The one of a process that starts commands.
+    pub(crate) fn of_warden() -> Self {
+        Self { text: String::new(), number: WARDEN }
     }
 
     /// Puts the number on a child that has started nothing yet. Where that is refused, the text has
@@ -67,6 +75,11 @@ impl Marks {
     /// Whether this one is among them.
     pub(crate) fn have(&self, mark: &Mark) -> bool {
         self.text.as_deref() == Some(mark.text.as_bytes()) || self.number == Some(mark.number)
+    }
+
+    /// Whether they are those of a process that starts commands, and not of a command.
+    pub(crate) fn are_of_warden(&self) -> bool {
+        self.number == Some(WARDEN)
     }
 
     /// Whether there are any.

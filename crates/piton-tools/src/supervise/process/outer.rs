@@ -10,11 +10,12 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
-use rustix::process::{getpid, set_child_subreaper, setsid};
+use rustix::process::{Pid, getpid, set_child_subreaper, setsid};
 
+use super::awake::{self, Rounds};
 use super::handover::{self, Arrival, Parcel, Sent};
 use super::open_files;
 use super::reaper::Reaper;
@@ -39,7 +40,7 @@ pub(crate) fn run() -> io::Result<()> {
     let mut child = spawn_inner(theirs)?;
     // Behind the start of the inner one, which has to know what was before.
     let files = open_files::raise();
-    let held = pass_on(&agent, &inner);
+    let held = pass_on(&agent, &inner, Some(Pid::from_child(&child)));
     // A sender of more is told that nobody takes it.
     shutdown(&agent, Shutdown::Both).ok();
     // Its children are ours as soon as it has ended, not as soon as it is silent.
@@ -65,18 +66,23 @@ fn spawn_inner(socket: OwnedFd) -> io::Result<Child> {
         .spawn()
 }
 
-/// Hands over what the agent sends until the inner one is gone; gives back what was not done.
+/// Hands over what the agent sends until the inner one, which is this process, is gone; gives back what was not done.
 ///
 /// Never waits for room: an inner one that has much to say reads nothing until it is heard.
-fn pass_on(agent: &OwnedFd, inner: &OwnedFd) -> BTreeMap<u64, Parcel> {
+fn pass_on(agent: &OwnedFd, inner: &OwnedFd, process: Option<Pid>) -> BTreeMap<u64, Parcel> {
     let mut held: BTreeMap<u64, Parcel> = BTreeMap::new();
     // Taken from the agent, and too early for the inner one. The next one is not taken until then.
     let mut waiting: Option<Parcel> = None;
     let mut listens = true;
+    let mut rounds = Rounds::default();
     loop {
         let to_inner = if waiting.is_some() { PollFlags::OUT } else { PollFlags::empty() };
         let takes = listens && waiting.is_none();
-        let [from_inner, from_agent] = ready(inner, to_inner, takes.then_some(agent));
+        let is_busy = !held.is_empty() || waiting.is_some();
+        let patience = is_busy.then_some(awake::LOOK_EVERY);
+        let [from_inner, from_agent] = ready(inner, to_inner, takes.then_some(agent), patience);
+        // One that was stopped records nothing, and keeps no time.
+        process.filter(|_| is_busy && rounds.are_due()).into_iter().for_each(awake::wake);
         if from_agent {
             match handover::receive(agent) {
                 Ok(Arrival::Parcel(parcel)) => {
@@ -120,11 +126,17 @@ fn pass_on(agent: &OwnedFd, inner: &OwnedFd) -> BTreeMap<u64, Parcel> {
 }
 
 /// Sleeps until one of the two has something to say, or the inner one has room if that is asked
-/// for; says who has something to say.
-fn ready(inner: &OwnedFd, to_inner: PollFlags, agent: Option<&OwnedFd>) -> [bool; 2] {
+/// for, or patience ends; says who has something to say.
+fn ready(
+    inner: &OwnedFd,
+    to_inner: PollFlags,
+    agent: Option<&OwnedFd>,
+    patience: Option<Duration>,
+) -> [bool; 2] {
     let mut waits = vec![PollFd::new(inner, PollFlags::IN | to_inner)];
     waits.extend(agent.map(|agent| PollFd::new(agent, PollFlags::IN)));
-    if !matches!(poll(&mut waits, None), Ok(_) | Err(Errno::INTR)) {
+    let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
+    if !matches!(poll(&mut waits, patience.as_ref()), Ok(_) | Err(Errno::INTR)) {
         // Out of kernel memory: it may have some later.
         std::thread::sleep(NAP);
     }
@@ -156,7 +168,7 @@ mod tests {
     fn calls_and_their_ends_cannot_wait_for_each_other() -> io::Result<()> {
         let (agent, outer) = handover::wires()?;
         let (to_inner, inner) = handover::wires()?;
-        let outer = thread::spawn(move || pass_on(&outer, &to_inner).len());
+        let outer = thread::spawn(move || pass_on(&outer, &to_inner, None).len());
         let agent = thread::spawn(move || {
             (1..=MANY).try_for_each(|id| handover::send(&agent, &parcel(id)?))
         });

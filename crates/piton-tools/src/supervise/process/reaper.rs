@@ -22,8 +22,9 @@ use super::handover::{Parcel, Source};
 use super::mark::{Mark, Marks};
 use super::stopping::{Stopping, TERM_GRACE};
 use super::terminal::Copied;
+use super::warden::Wardens;
 use crate::fail;
-use crate::sandbox::Wardens;
+use crate::supervise::record::guard;
 use crate::supervise::record::identity::Identity;
 use crate::supervise::record::log::{self, Intent, Record, Stop, Story, Why, Witness};
 use crate::supervise::record::output::Bound;
@@ -50,6 +51,8 @@ pub(crate) struct Reaper {
     watch: FileWatch,
     /// Calls whose commands are not fed any more.
     shut: Vec<u64>,
+    /// Calls whose commands could not be started.
+    unstarted: Vec<u64>,
 }
 
 /// A command that runs.
@@ -74,6 +77,7 @@ struct Left {
     group: Pid,
     mark: Mark,
     out: File,
+    log: File,
     look: Look,
 }
 
@@ -98,6 +102,7 @@ impl Reaper {
             reap_at,
             watch: FileWatch::default(),
             shut: Vec::new(),
+            unstarted: Vec::new(),
         }
     }
 
@@ -115,20 +120,28 @@ impl Reaper {
             fail::here("shut");
             Ok((intent, gate))
         });
-        let (intent, gate) = match launched {
-            Ok(launched) => launched,
-            Err(error) => {
-                let why = format!("it could not be started: {error}");
-                log::append(&parcel.log, &Record::NeverRan { why }).ok();
-                return;
-            }
-        };
-        let pid = gate.pid;
-        if let Ok(who) = open_gate(gate, &parcel.log)
-            && let Ok(handle) = pidfd_open(pid, PidfdFlags::empty())
-        {
-            self.mind(parcel, &intent, who, handle);
+        let started = launched.and_then(|(intent, gate)| {
+            let pid = gate.pid;
+            let who = open_gate(gate, &parcel.log)?;
+            Ok((intent, who, pidfd_open(pid, PidfdFlags::empty())?))
+        });
+        match started {
+            Ok((intent, who, handle)) => self.mind(parcel, &intent, who, handle),
+            Err(error) => self.give_up(parcel, &error),
         }
+    }
+
+    /// Says that a command was not started; who waits for it hears of it. One whose start is recorded has been
+    /// killed behind its gate, and ends like any other.
+    fn give_up(&mut self, parcel: Parcel, error: &io::Error) {
+        let is_begun = Story::read(&parcel.log).is_ok_and(|story| story.started.is_some());
+        if is_begun {
+            return self.inherit(parcel);
+        }
+        let why = format!("it could not be started: {error}");
+        log::append(&parcel.log, &Record::NeverRan { why }).ok();
+        rustix::io::write(&parcel.wire, &[1]).ok();
+        self.unstarted.push(parcel.id);
     }
 
     /// Takes over a command that somebody else has started, if there is anything left to do.
@@ -205,17 +218,24 @@ impl Reaper {
             [due, minded.retry_at, Some(minded.look.at), mailbox]
         });
         let left = self.left.iter().map(|left| Some(left.look.at));
-        let reap = (self.is_busy() || has_children()).then_some(self.reap_at);
+        let reap = (self.is_busy() || self.has_strays()).then_some(self.reap_at);
         minded.chain(left).chain([reap]).flatten().min()
+    }
+
+    /// Whether something became our child that may have to be reaped.
+    fn has_strays(&self) -> bool {
+        children().any(|pid| !self.wardens.have(pid))
     }
 
     /// Does what is due; gives the numbers of the calls that are over.
     pub(crate) fn tend(&mut self) -> Vec<u64> {
         let now = Instant::now();
-        let mut over = Vec::new();
+        let mut over = std::mem::take(&mut self.unstarted);
         // Before what it rang for is looked at.
         self.watch.drain();
-        let known: HashSet<Pid> = self.minded.iter().map(|minded| minded.pid).collect();
+        let is_alone = self.minded.is_empty();
+        let mut known: HashSet<Pid> = self.minded.iter().map(|minded| minded.pid).collect();
+        known.extend(self.wardens.pids());
         for mut minded in std::mem::take(&mut self.minded) {
             minded.tend(now);
             self.feed(&mut minded);
@@ -230,7 +250,8 @@ impl Reaper {
                 }
             }
         }
-        self.left.retain_mut(|left| !left.look.tend(&left.out, now) || left.goes_on(&known));
+        let witness = self.witness;
+        self.left.retain_mut(|left| left.tend(now, (witness, is_alone), &known));
         if self.reap_at <= now {
             self.reap_at = now + LOOK_RARELY;
             self.reap_strangers();
@@ -321,6 +342,9 @@ impl Minded {
             stopping.finish();
         }
         let left = self.left_behind(known);
+        if left.is_none() {
+            guard::forget(&self.parcel.log);
+        }
         // The word first, the sync second: who waits makes the end durable in a place of its own.
         rustix::io::write(&self.parcel.wire, &[1]).ok();
         self.parcel.log.sync_data().ok();
@@ -329,17 +353,20 @@ impl Minded {
 
     fn record(&self, status: Status, witness: Witness) -> io::Result<()> {
         // The end of a gate that was never opened is not the end of the command.
-        if witness == Witness::Outer && Story::read(&self.parcel.log)?.never_ran.is_some() {
+        let story = Story::read(&self.parcel.log)?;
+        if story.never_ran.is_some() {
             return Ok(());
         }
+        // Nobody hears of the end, and does something next, before that is done.
+        guard::settle(&self.parcel.log, &story, witness);
         log::append(&self.parcel.log, &Record::Ended { status, by: witness })
     }
 
     /// What goes on behind the command. Its output goes on being bounded.
     fn left_behind(&self, known: &HashSet<Pid>) -> Option<Left> {
-        let out = self.parcel.out.try_clone().ok()?;
+        let (out, log) = (self.parcel.out.try_clone().ok()?, self.parcel.log.try_clone().ok()?);
         let (group, mark) = (self.pid, Mark::new(&self.marker));
-        let left = Left { group, mark, out, look: Look::new() };
+        let left = Left { group, mark, out, log, look: Look::new() };
         if !left.goes_on(known) {
             return None;
         }
@@ -349,13 +376,44 @@ impl Minded {
 }
 
 impl Left {
-    /// Whether anything is there: in the group of the command, or away from it. A process that went away
-    /// has lost its parents and is our child, none of the known ones, and carries the mark.
-    fn goes_on(&self, known: &HashSet<Pid>) -> bool {
-        let strays = || children().filter(|pid| !known.contains(pid));
-        test_kill_process_group(self.group).is_ok()
-            || strays().any(|pid| Marks::of(pid).have(&self.mark))
+    /// Looks after its output, and after what it must not change; says whether there is anything left to do.
+    fn tend(
+        &mut self,
+        now: Instant,
+        (witness, is_alone): (Witness, bool),
+        known: &HashSet<Pid>,
+    ) -> bool {
+        if !self.look.tend(&self.out, now) {
+            return true;
+        }
+        let goes_on = self.goes_on(known);
+        // What a command beside it changes is told with that one, and what it changed itself as well.
+        if is_alone && let Ok(story) = Story::read(&self.log) {
+            guard::settle(&self.log, &story, witness);
+        }
+        if !goes_on {
+            guard::forget(&self.log);
+        }
+        goes_on
     }
+
+    /// Whether anything is there: in the group of the command, or away from it. A process that went away
+    /// has lost its parents and is our child, and none of the known ones. It carries the mark, or none at all: then
+    /// it has taken it off, and may be anybody's.
+    fn goes_on(&self, known: &HashSet<Pid>) -> bool {
+        let mut strays = children().filter(|pid| !known.contains(pid));
+        let is_ours = |pid: Pid| {
+            let marks = Marks::of(pid);
+            marks.have(&self.mark) || !marks.are_any() && !has_ended(pid)
+        };
+        test_kill_process_group(self.group).is_ok() || strays.any(is_ours)
+    }
+}
+
+/// Whether a child waits to be reaped.
+fn has_ended(pid: Pid) -> bool {
+    let peek = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    !matches!(waitid(WaitId::Pid(pid), peek), Ok(None))
 }
 
 impl Look {
@@ -404,10 +462,6 @@ fn open_gate(gate: Gate, log: &File) -> io::Result<Identity> {
 
 fn gone() -> io::Error {
     io::Error::other("the process of the command is gone")
-}
-
-fn has_children() -> bool {
-    children().next().is_some()
 }
 
 fn children() -> impl Iterator<Item = Pid> {

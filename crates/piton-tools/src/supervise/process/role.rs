@@ -1,12 +1,32 @@
-//! Which of the two supervisors a process is.
+//! What a process of ours is: one of the two supervisors, a warden, the founder of a place for one, or the way out
+//! of that place.
 
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use super::mark::VARIABLE;
 use crate::reexec::WORD;
+use crate::sandbox::Network;
 
-/// The two kinds of supervisors.
+/// Says that a warden is in a network of its own.
+pub(super) const OWN_NETWORK: &str = "own-network";
+
+/// Our own binary, as a warden that hears orders from there. It is told whose network it is in.
+pub(super) fn warden(socket: OwnedFd, network: Network) -> Command {
+    let mut command = Role::Warden.command(socket);
+    command.args((network == Network::Own).then_some(OWN_NETWORK));
+    command
+}
+
+/// The two kinds of supervisors, and what makes a sandbox and starts commands in it for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Outer,
     Inner,
+    Warden,
+    Founder,
+    Proxy,
 }
 
 impl Role {
@@ -14,10 +34,28 @@ impl Role {
         match self {
             Self::Outer => "outer",
             Self::Inner => "inner",
+            Self::Warden => "warden",
+            Self::Founder => "founder",
+            Self::Proxy => "proxy",
         }
     }
 
     pub(crate) fn arguments(self) -> [&'static str; 2] {
         [WORD, self.name()]
+    }
+
+    /// Our own binary in this role, with one end of a wire.
+    pub(super) fn command(self, socket: OwnedFd) -> Command {
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg0("piton")
+            .args(self.arguments())
+            // No directory from elsewhere goes along.
+            .current_dir("/")
+            .env_remove(VARIABLE)
+            .stdin(Stdio::from(socket))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
     }
 }

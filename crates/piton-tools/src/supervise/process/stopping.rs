@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
+use super::awake::is_supervisor;
 use super::mark::{Mark, Marks};
 use crate::supervise::record::identity::{Identity, Stat};
 
@@ -120,10 +121,10 @@ impl Family {
     /// Handles on everything that belongs to the command.
     fn members(&self) -> Vec<OwnedFd> {
         let is_there = self.who.open().is_some();
-        let (mut found, mut others): (Vec<_>, Vec<_>) =
-            look_around().into_iter().partition(|seen| {
-                seen.marks.have(&self.mark) || (is_there && seen.pid == self.who.pid)
-            });
+        let seen = look_around().into_iter().filter(|seen| !seen.marks.are_of_warden());
+        let (mut found, mut others): (Vec<_>, Vec<_>) = seen.partition(|seen| {
+            seen.marks.have(&self.mark) || (is_there && seen.pid == self.who.pid)
+        });
         // A process that has no mark at all and lost its parents is a child of the supervisor now. With
         // another command there it could belong to the other command.
         let fell = |seen: &Seen| self.supervisor == Some(seen.parent);
@@ -165,11 +166,4 @@ fn look_around() -> Vec<Seen> {
 fn processes() -> impl Iterator<Item = Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
-}
-
-/// Whether a process is a supervisor of ours.
-fn is_supervisor(pid: i32) -> bool {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let mut words = line.split(|byte| *byte == 0).skip(1);
-    words.next() == Some(crate::reexec::WORD.as_bytes())
 }

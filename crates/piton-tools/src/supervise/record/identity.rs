@@ -74,6 +74,7 @@ pub(crate) struct Stat {
     pub(crate) group: i32,
     pub(crate) start: u64,
     pub(crate) is_zombie: bool,
+    pub(crate) is_stopped: bool,
     exit: i32,
 }
 
@@ -93,6 +94,7 @@ impl Stat {
             group: i32::try_from(number(STAT_GROUP)?).ok()?,
             start: u64::try_from(number(STAT_START)?).ok()?,
             is_zombie: matches!(fields.first(), Some(&("Z" | "X"))),
+            is_stopped: fields.first() == Some(&"T"),
             exit: number(STAT_EXIT).and_then(|exit| i32::try_from(exit).ok()).unwrap_or(0),
         })
     }

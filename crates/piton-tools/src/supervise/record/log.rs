@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::change::{Change, Decision, Raw};
 use super::identity::Identity;
 use super::status::Status;
 use crate::sandbox::Policy;
@@ -30,7 +31,7 @@ const CHECK_LETTERS: usize = 16;
 pub(crate) enum Record {
     /// What is to run. Written by the agent that claimed the call.
     #[serde(rename = "I")]
-    Intended(Intent),
+    Intended(Box<Intent>),
     /// The process that will be the command. Synced before the command may begin.
     #[serde(rename = "S")]
     Started(Identity),
@@ -57,6 +58,28 @@ pub(crate) enum Record {
     /// Its call has returned before it ended.
     #[serde(rename = "D")]
     Detached,
+    /// It changed what others obey. Written before that is put back.
+    #[serde(rename = "C")]
+    Changed(Change),
+    /// A change that could not be put back.
+    #[serde(rename = "U")]
+    NotPutBack {
+        /// Where.
+        place: Raw,
+        /// Why not.
+        why: String,
+    },
+    /// What was done about the changes in the end.
+    #[serde(rename = "A")]
+    Decided(Decision),
+    /// The proxy let a command of its policy not reach a host. Written by the proxy.
+    #[serde(rename = "R")]
+    Refused {
+        /// The host with its port, as far as it was understood.
+        host: String,
+        /// Why not.
+        why: String,
+    },
 }
 
 /// What is to run.
@@ -96,6 +119,9 @@ pub struct Intent {
     /// Whether a seal stands before its output.
     #[serde(default)]
     pub sealed: bool,
+    /// Its record, if that has a note of what it must not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<PathBuf>,
 }
 
 impl Intent {
@@ -168,6 +194,10 @@ pub(crate) struct Story {
     pub(crate) witness: Option<Witness>,
     pub(crate) left_running: bool,
     pub(crate) detached: bool,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) not_put_back: Vec<(Raw, String)>,
+    pub(crate) decided: Option<Decision>,
+    pub(crate) refused: Vec<(String, String)>,
 }
 
 impl Story {
@@ -182,7 +212,7 @@ impl Story {
         for record in records(log) {
             match record {
                 Record::Intended(intent) => {
-                    story.intent.get_or_insert(intent);
+                    story.intent.get_or_insert(*intent);
                 }
                 Record::Started(identity) => {
                     story.started.get_or_insert(identity);
@@ -199,6 +229,12 @@ impl Story {
                 }
                 Record::LeftRunning => story.left_running = true,
                 Record::Detached => story.detached = true,
+                Record::Changed(change) => story.changes.push(change),
+                Record::NotPutBack { place, why } => story.not_put_back.push((place, why)),
+                Record::Decided(decision) => {
+                    story.decided.get_or_insert(decision);
+                }
+                Record::Refused { host, why } => story.refused.push((host, why)),
             }
         }
         story
@@ -318,7 +354,7 @@ mod tests {
         };
         let (before, told) = (intent(""), intent(r#","secret":true"#));
         assert!(!before.secret && told.secret);
-        let written = |intent| encode(&Record::Intended(intent)).unwrap();
+        let written = |intent| encode(&Record::Intended(Box::new(intent))).unwrap();
         assert!(!written(before).contains("secret") && written(told).contains(r#""secret":true"#));
     }
 

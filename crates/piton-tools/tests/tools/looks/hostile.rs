@@ -106,7 +106,7 @@ async fn the_same_repository_does_harm_without_a_wall() {
     let room = hostile();
     let mut said = String::new();
     for line in LINES {
-        said.push_str(&room.run(line, Consent::Given).await.text);
+        said.push_str(&room.run(line, Consent::WordForWord).await.text);
     }
     for name in HARMFUL {
         assert!(room.outside.join(format!("proof-{name}")).exists(), "{name}: {said}");

@@ -1,0 +1,50 @@
+//! `piton permissions try COMMAND`, in words.
+
+use piton_agent::{Trial, Wall, Why};
+use piton_core::permit::grants::words as words_of;
+use piton_core::view::{PermissionRule, RuleEffect};
+
+use crate::render::lines::Line;
+use crate::render::rule::told;
+
+/// What would become of a command.
+pub(super) fn words(trial: &Trial, rules: &[PermissionRule]) -> String {
+    let why = why(&trial.why, rules);
+    match trial.effect {
+        RuleEffect::Deny => format!("denied: {why}"),
+        RuleEffect::Ask => format!("asks: {why}"),
+        RuleEffect::Allow => {
+            let opens = words_of(&trial.grants);
+            let may = if opens.is_empty() {
+                String::new()
+            } else {
+                format!(", and may {}", opens.join(" and "))
+            };
+            format!("runs {}{may}: {why}", wall(trial.wall))
+        }
+    }
+}
+
+fn wall(wall: Wall) -> &'static str {
+    match wall {
+        Wall::Free => "outside the sandbox",
+        Wall::Sandbox => "in the sandbox",
+        Wall::Looks => "behind the wall for commands that only look",
+        Wall::Missing => "without a sandbox, because there is none here",
+    }
+}
+
+fn why(why: &Why, rules: &[PermissionRule]) -> String {
+    match why {
+        Why::Rule(at) => {
+            let rule = rules.get(*at).map(told).unwrap_or_default();
+            format!("rule {}, {rule}", at + 1)
+        }
+        Why::Rules => "several rules together".into(),
+        Why::Mode(mode) => format!("the mode {}", Line::word(mode)),
+        Why::OnlyLooks => "it only looks".into(),
+        Why::Openings(told) => told.clone(),
+        Why::NoRule => "no rule allows it".into(),
+        Why::NeverByRule(reason) => format!("no rule can allow it: {reason}"),
+    }
+}

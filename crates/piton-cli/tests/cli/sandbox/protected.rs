@@ -1,0 +1,221 @@
+//! What programs outside obey is the same after a confined command, also where no namespace locks it; and a
+//! person is asked.
+
+use std::fs;
+use std::sync::Arc;
+
+use piton_core::event::Shape;
+use piton_core::question::Question;
+use piton_tools::sandbox::When;
+use piton_tools::{Asker, Job, Response, Responses, Tool as _, Word};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{Cell, can_hold};
+use crate::command::end_of_command;
+use crate::world::World;
+
+/// Changes something, makes something, removes something.
+const CHANGES: &str = "echo evil >> .git/config; echo evil > .git/hooks/pre-commit; \
+                       echo evil > .mcp.json; rm -f AGENTS.md; exit 7";
+
+/// A world with a workspace that has something of everything.
+fn furnished() -> World {
+    let world = World::new();
+    fs::create_dir_all(world.work(".git/hooks")).unwrap();
+    fs::write(world.work(".git/config"), "[core]\n").unwrap();
+    fs::write(world.work("AGENTS.md"), "Be kind.\n").unwrap();
+    world
+}
+
+fn is_as_before(world: &World) -> bool {
+    let read = |name| fs::read_to_string(world.work(name)).ok();
+    read(".git/config").as_deref() == Some("[core]\n")
+        && read("AGENTS.md").as_deref() == Some("Be kind.\n")
+        && read(".git/hooks/pre-commit").is_none()
+        && read(".mcp.json").is_none()
+}
+
+/// One turn with a command, and if its agent dies another one; the end of the call.
+fn run(world: &World, command: &str, sandbox: &str, failing: &str) -> Value {
+    let call = json!({ "tool": "shell", "arguments": { "command": command } });
+    let steps = json!([{ "calls": [call] }, { "say": "Done." }]);
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    let flags = ["query", "go", "--permissions", "auto", "--sandbox", sandbox, "--model", &model];
+    let ran = world.command(&flags).env("PITON_FAIL_POINT", failing).output().unwrap();
+    if !ran.status.success() {
+        let ran = world.run(&["query", "--continue"]);
+        assert_eq!(ran.code, 0, "{failing}: {}", ran.stderr);
+    }
+    end_of_command(world)
+}
+
+#[test]
+fn what_others_obey_is_put_back_after_a_command_and_the_model_is_told() {
+    if !can_hold() {
+        return;
+    }
+    let free = furnished();
+    run(&free, CHANGES, "off", "");
+    assert!(!is_as_before(&free), "it must work without a sandbox");
+    for failing in ["", "no-namespaces"] {
+        let world = furnished();
+        let end = run(&world, CHANGES, "auto", failing);
+        assert!(is_as_before(&world), "{failing}: {end}");
+        let text = end["output"]["text"].as_str().unwrap();
+        assert!(text.contains("[it changed what programs outside the sandbox obey ("), "{text}");
+        assert!(text.contains(".mcp.json") && text.contains("); that was put back]"), "{text}");
+        assert_eq!(end["output"]["exit_code"], 7, "{text}");
+    }
+}
+
+// Nothing that is put back is lost, and it is put back however many of those who do it die.
+#[test]
+fn crash_at_every_step_of_putting_back() {
+    if !can_hold() {
+        return;
+    }
+    for point in [
+        "claimed",
+        "sent",
+        "inner-ended",
+        "inner-guard-kept",
+        "inner-guard-restored",
+        "inner-recorded",
+        "inner-guard-kept,outer-guard-kept",
+        "inner-guard-restored,outer-guard-restored",
+        "sent,inner-guard-kept,outer-guard-kept",
+        "sent,inner-ended,outer-ended",
+    ] {
+        let world = furnished();
+        let end = run(&world, CHANGES, "auto", &format!("no-namespaces,{point}"));
+        assert!(is_as_before(&world), "{point}: {end}");
+        let text = end["output"]["text"].as_str().unwrap();
+        assert!(text.contains("that was put back]"), "{point}: {text}");
+    }
+}
+
+// What goes on in the background is looked at as long as it does.
+#[test]
+fn what_a_command_leaves_behind_changes_nothing_either() {
+    if !can_hold() {
+        return;
+    }
+    let plainly = "(while test ! -e stop; do sleep 0.1; done; echo evil >> .git/config; touch done) \
+                   > /dev/null 2>&1 & echo begun";
+    is_looked_after(plainly);
+    // One that takes off whatever it could be known by.
+    let body = "while test ! -e stop; do sleep 0.1; done; echo evil >> .git/config; touch done";
+    let away = format!(
+        "python3 -c 'import os, resource, sys
+if os.fork(): sys.exit()
+os.setsid()
+if os.fork(): os._exit(0)
+resource.setrlimit(10, (5, 5))
+null = os.open(\"/dev/null\", os.O_RDWR)
+for number in range(3): os.dup2(null, number)
+os.execve(\"/bin/sh\", [\"sh\", \"-c\", \"{body}\"], {{}})'; echo begun"
+    );
+    is_looked_after(&away);
+}
+
+fn is_looked_after(command: &str) {
+    let world = furnished();
+    let end = run(&world, command, "auto", "no-namespaces");
+    assert!(end["output"]["text"].as_str().unwrap().contains("begun"), "{end}");
+    fs::write(world.work("stop"), "").unwrap();
+    // wait: it ends by itself, and is looked at once a second.
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !(world.work("done").exists() && is_as_before(&world)) {
+        assert!(std::time::Instant::now() < until, "it stays changed");
+        // wait: for a process that is not ours to be told of.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+// A repository that is begun in the sandbox is no danger to anybody.
+#[test]
+fn a_new_repository_stays() {
+    if !can_hold() {
+        return;
+    }
+    let world = World::new();
+    let end = run(&world, "git init -q . && git config --list --local", "auto", "");
+    assert_eq!(end["output"]["exit_code"], 0, "{end}");
+    assert!(!end["output"]["text"].as_str().unwrap().contains("put back"), "{end}");
+    assert!(world.work(".git/config").exists());
+}
+
+/// Runs a command while somebody is there who gives this answer; what was asked, and what the model reads.
+async fn asked(cell: &Cell, command: &str, answer: Response) -> (Vec<Question>, String) {
+    let arguments = json!({ "command": command }).as_object().unwrap().clone();
+    let handle = cell.tool.prepare(&cell.site, super::CALL, &arguments).await.unwrap().handle;
+    let (line, mut heard) = mpsc::channel(1);
+    let job = Job { asker: Asker::new(Responses::new(), line), ..cell.job(arguments, handle) };
+    let person = tokio::spawn(async move {
+        let mut all = Vec::new();
+        while let Some(word) = heard.recv().await {
+            let Word::Ask(ask) = word else { panic!("{word:?}") };
+            all.extend(ask.questions);
+            ask.reply.send(vec![answer.clone()]).unwrap();
+        }
+        all
+    });
+    let finished = cell.tool.run(job).await;
+    (person.await.unwrap(), finished.text)
+}
+
+#[tokio::test]
+async fn a_person_says_whether_it_was_meant() {
+    if !can_hold() {
+        return;
+    }
+    for (answer, is_made) in [
+        (Response::Given("make the change".into()), true),
+        (Response::Given("leave it as it was".into()), false),
+        (Response::Declined, false),
+        (Response::Deferred, false),
+    ] {
+        let cell = Cell::new(When::Always);
+        let (questions, text) = asked(&cell, "echo new > .mcp.json", answer.clone()).await;
+        assert_eq!(questions.len(), 1, "{questions:?}");
+        let question = &questions[0];
+        assert!(question.text.contains(".mcp.json is new"), "{}", question.text);
+        assert!(question.text.contains("+new"), "{}", question.text);
+        assert!(question.wants.human_only && matches!(question.wants.shape, Shape::Choice { .. }));
+        assert_eq!(cell.work(".mcp.json").exists(), is_made, "{answer:?}");
+        let told = if is_made { "the user has allowed that]" } else { "that was put back]" };
+        assert!(text.contains(told), "{text}");
+        // It was asked once, and what stands there now is where the next one begins.
+        let (questions, text) = asked(&cell, "true", answer).await;
+        assert!(questions.is_empty() && !text.contains("it changed"), "{text}");
+    }
+}
+
+// What a command has changed is not what the next one finds, however they overlap.
+#[tokio::test]
+async fn commands_beside_each_other_hide_nothing() {
+    if !can_hold() {
+        return;
+    }
+    let cell = Arc::new(Cell::new(When::Always));
+    let first = {
+        let cell = cell.clone();
+        tokio::spawn(async move {
+            cell.run("echo evil > .mcp.json; touch ready; until test -e go; do sleep 0.02; done")
+                .await
+        })
+    };
+    // wait: for a command in another process.
+    while !cell.work("ready").exists() {
+        // wait: for a command in another process.
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let second = cell.run("test -e .mcp.json && touch seen").await;
+    assert_eq!(second.exit_code, Some(0), "{}", second.text);
+    assert!(cell.work("seen").exists(), "they see the same workspace");
+    assert!(!cell.work(".mcp.json").exists(), "who ends first puts it back");
+    fs::write(cell.work("go"), "").unwrap();
+    first.await.unwrap();
+    assert!(!cell.work(".mcp.json").exists());
+}

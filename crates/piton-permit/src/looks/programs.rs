@@ -1,0 +1,24 @@
+//! Programs that only look, and what they are not to be told.
+//!
+//! Whatever they are told, the wall holds: there is no list of what is harmless. Kept from them is what could
+//! not work behind a wall, because it writes (`sort -o`, `tree -o`), or would never end (`tail -f`). That is
+//! worth a question.
+
+/// Programs that read and print.
+pub(super) const PROGRAMS: &str = "\
+    basename cat cksum cmp comm cut diff dirname du expand false file fold grep head id join jq ls \
+    md5sum nl od paste pwd readlink realpath rev rg sha1sum sha256sum sha512sum sort stat tac tail \
+    tr tree true type uname uniq wc which whoami";
+
+/// Options of some of them that ask: the program, letters, and long names.
+pub(super) const ASKING: [(&str, &str, &str); 6] = [
+    ("file", "C", "compile"),
+    ("printf", "v", ""),
+    ("sed", "i", "in-place"),
+    ("sort", "o", "output"),
+    ("tail", "fF", "follow"),
+    ("tree", "oR", "output"),
+];
+
+/// Words of `find` that act.
+pub(super) const ACTING: &str = "-delete -exec -execdir -ok -okdir -fls -fprint -fprint0 -fprintf";

@@ -1,0 +1,135 @@
+//! What openings in the wall mean: which places, hosts and names, whether some are among others, and what is wrong
+//! with one.
+//!
+//! Knows texts only. A place is compared as it is written; what it means on a machine is found out by the tools.
+
+use serde_json::Value;
+
+use super::host::{EVERYWHERE, HostRule};
+use super::line::is_unseen;
+use super::{path, run_by_others};
+use crate::grant::Grants;
+
+/// Most entries of one kind of opening.
+const ENTRIES_MAX: usize = 64;
+/// Longest entry, in bytes.
+const ENTRY_BYTES_MAX: usize = 4096;
+/// Where every confined command may write beside the workspace.
+const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
+
+/// Reads what a call asks for.
+pub(super) fn read(value: &Value) -> Grants {
+    let grants: Grants = serde_json::from_value(value.clone()).unwrap_or_default();
+    if fault(&grants).is_none() { grants } else { Grants::default() }
+}
+
+/// Whether openings are among others. `workspace` and `added` are open anyway, except what programs outside
+/// obey.
+pub(super) fn covers(given: &Grants, wanted: &Grants, workspace: &str, added: &[String]) -> bool {
+    let listed = |given: &[String], entry: &String| {
+        given.iter().any(|own| own == entry || own == EVERYWHERE)
+    };
+    let below = |places: &[String], place: &String| places.iter().any(|root| is_below(place, root));
+    let in_open_place = |place: &String| {
+        // `~/x` is no path in the workspace.
+        let whole = Some(place.as_str()).filter(|place| place.starts_with('/'));
+        let inside = whole.and_then(|place| path::within_any(workspace, added, place));
+        inside.is_some_and(|inside| !run_by_others::is_one(&inside))
+            || TEMPORARY.iter().any(|root| is_below(place, root))
+    };
+    let writes = |place: &String| below(&given.write, place) || in_open_place(place);
+    wanted.network.iter().all(|host| reaches(&given.network, host))
+        && wanted.sockets.iter().all(|socket| listed(&given.sockets, socket))
+        && wanted.write.iter().all(writes)
+        && wanted.read.iter().all(|place| below(&given.read, place) || writes(place))
+        && wanted.env.iter().all(|name| given.env.contains(name))
+        && wanted.devices.iter().all(|device| below(&given.devices, device))
+}
+
+/// Whether a host with its port is among those that are opened.
+pub(super) fn reaches(given: &[String], wanted: &str) -> bool {
+    if given.iter().any(|own| own == EVERYWHERE) {
+        return true;
+    }
+    let Ok(wanted) = HostRule::read(wanted) else { return false };
+    given.iter().filter_map(|own| HostRule::read(own).ok()).any(|own| own.covers(&wanted))
+}
+
+/// Whether a path, as it is in the workspace, lies in a place that is opened for writing.
+pub(super) fn writes(given: &Grants, workspace: &str, path: &str) -> bool {
+    let whole = if path.starts_with('/') { path.to_owned() } else { format!("{workspace}/{path}") };
+    given.write.iter().any(|root| is_below(&whole, root))
+}
+
+fn is_below(place: &str, root: &str) -> bool {
+    let root = root.trim_end_matches('/');
+    place.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What openings mean, in words that follow "it asks to" or "it may".
+pub fn words(grants: &Grants) -> Vec<String> {
+    let Grants { network, sockets, write, read, env, devices } = grants;
+    let mut words = Vec::new();
+    let mut say = |entries: &[String], all: &str, one: &str| {
+        let is_all = |entry: &String| entry == EVERYWHERE;
+        if entries.iter().any(is_all) {
+            words.push(all.to_owned());
+        } else if !entries.is_empty() {
+            words.push(format!("{one} {}", entries.join(", ")));
+        }
+    };
+    say(network, "connect to every host", "connect to");
+    let mut named = sockets.clone();
+    for socket in named.iter_mut().filter(|socket| socket.ends_with("docker.sock")) {
+        socket.push_str(" (and with it do anything on this machine)");
+    }
+    say(&named, "use all sockets of this machine", "use the socket");
+    say(write, "write everywhere", "write in");
+    say(read, "read everywhere", "read");
+    say(env, "see all variables", "see the variable");
+    say(devices, "use all devices", "use the device");
+    words
+}
+
+/// What is wrong with openings; none if they mean something.
+pub fn fault(grants: &Grants) -> Option<String> {
+    let Grants { network, sockets, write, read, env, devices } = grants;
+    let all = [network, sockets, write, read, env, devices];
+    if all.iter().any(|entries| ENTRIES_MAX < entries.len()) {
+        return Some(format!("more than {ENTRIES_MAX} entries of one kind"));
+    }
+    if all.iter().any(|entries| entries.iter().any(|entry| ENTRY_BYTES_MAX < entry.len())) {
+        return Some(format!("an entry is longer than {ENTRY_BYTES_MAX} bytes"));
+    }
+    let hosts = network.iter().filter(|host| *host != EVERYWHERE);
+    hosts
+        .filter_map(|host| HostRule::read(host).err())
+        .chain(sockets.iter().filter_map(|it| of_socket(it)))
+        .chain(write.iter().chain(read).chain(devices).filter_map(|it| of_place(it)))
+        .chain(env.iter().filter_map(|name| of_name(name)))
+        .next()
+}
+
+fn of_socket(socket: &str) -> Option<String> {
+    match socket.strip_prefix('$') {
+        _ if socket == EVERYWHERE => None,
+        Some(name) => of_name(name),
+        None => of_place(socket),
+    }
+}
+
+fn of_place(place: &str) -> Option<String> {
+    let is_whole = place.starts_with('/') || place.starts_with("~/");
+    let has_detour = place.split('/').skip(1).any(|name| matches!(name, "." | ".."));
+    if !is_whole {
+        return Some(format!("`{place}` must begin with / or ~/"));
+    }
+    let is_odd = place.contains(['*', '\0']) || place.chars().any(is_unseen);
+    (has_detour || is_odd).then(|| format!("`{place}`: write a plain path, without `..` and `*`"))
+}
+
+fn of_name(name: &str) -> Option<String> {
+    let letter = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    let is_name = !name.is_empty() && name.chars().all(letter);
+    (!is_name).then(|| format!("`{name}` is no name of a variable"))
+}

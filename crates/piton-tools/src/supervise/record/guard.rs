@@ -1,0 +1,458 @@
+//! Sees to it that what others obey is the same after a confined command as before it.
+//!
+//! Before the command, the agent notes what stands at the protected places ([`begin`]). Behind its end, and before
+//! that is recorded, whoever records it looks again ([`settle`]): what is different is kept aside, written down,
+//! and put back, in this order, so that a death in between loses nothing and doing it twice does no harm. A person
+//! may then say that it was meant ([`decide`]).
+//!
+//! Commands run beside each other, in any number of processes. What one of them has changed must not be what the
+//! next one finds: a list of all that are noted lies beside their records, and who begins takes over what was noted
+//! before for those that still run. Nobody can tell who changed a file meanwhile, a command or a person beside it.
+//! So a change is never thrown away.
+
+mod harmless;
+mod restore;
+mod scene;
+mod watch;
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use piton_core::id::Digest;
+use rustix::process::test_kill_process_group;
+use serde::{Deserialize, Serialize};
+
+use self::scene::{Content, Difference, Scene, Thing};
+pub(crate) use self::watch::{PutBack, Watch};
+use super::change::{Change, Decision, Kind, Raw};
+use super::files::{PRIVATE_DIRECTORY, lock, open_log, opening, peek};
+use super::identity::{self, Identity};
+use super::log::{self, Intent, Record, Story, Witness};
+use super::verdict::{Lock, Verdict, verdict};
+use crate::fail;
+use crate::sandbox::Policy;
+
+/// Where the list lies, beside the records of all conversations. No conversation has such a name.
+const LIST: &str = ".guarded";
+/// The name of the note in a record.
+const NOTE: &str = "guard";
+/// Where changes are kept in a record.
+const ASIDE: &str = "changed";
+/// Most changes of one command that are kept, one by one. The rest is only put back.
+const CHANGES_MAX: usize = 100;
+/// How long to wait for others at the list. They hold it for milliseconds, unless they were stopped.
+const LOCK_WITHIN: Duration = Duration::from_secs(2);
+/// How often to try.
+const TRY_EVERY: Duration = Duration::from_millis(5);
+
+/// What was noted before a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Note {
+    /// Places, as in the policy.
+    places: Vec<Raw>,
+    /// Where the command may write.
+    roots: Vec<Raw>,
+    before: Scene,
+}
+
+/// Notes what stands at the protected places of a call that is about to start. The record is in `directory`.
+pub(crate) fn begin(directory: &Path, intent: &Intent) -> io::Result<()> {
+    let Some(policy) = intent.sandbox.as_ref().filter(|_| intent.guard.is_some()) else {
+        return Ok(());
+    };
+    let places = places_of(policy);
+    let list = List::of(directory)?;
+    let _held = list.hold();
+    // First: what ended unseen is put back by that.
+    let others = list.others();
+    let mut before = Scene::read(&places);
+    for (_, theirs) in others {
+        theirs.take_over(&mut before, &places);
+    }
+    Note::of(policy, &places, before).write(directory)?;
+    list.add(&intent.marker)
+}
+
+/// Protected places that a policy opens all the same.
+fn places_of(policy: &Policy) -> Vec<PathBuf> {
+    let is_open = |place: &&PathBuf| policy.write.iter().any(|root| place.starts_with(root));
+    policy.protect.iter().filter(is_open).cloned().collect()
+}
+
+/// Puts back what is different after a command, and writes it down. What cannot be done is written down too.
+pub(crate) fn settle(log: &File, story: &Story, witness: Witness) {
+    let Some(directory) = story.intent.as_ref().and_then(|intent| intent.guard.as_ref()) else {
+        return;
+    };
+    let list = List::of(directory);
+    let _held = list.as_ref().ok().and_then(List::hold);
+    settle_held(directory, log, witness);
+}
+
+/// The same, by its log.
+pub(crate) fn forget(log: &File) {
+    if let Ok(Story { intent: Some(intent), .. }) = Story::read(log) {
+        release(&intent);
+    }
+}
+
+/// Nothing of a command is left that could change anything.
+pub(crate) fn release(intent: &Intent) {
+    if let Some(directory) = &intent.guard
+        && let Ok(list) = List::of(directory)
+    {
+        list.remove(&intent.marker);
+    }
+}
+
+/// Whether a record keeps changes of a command that has ended, and nobody has decided about them.
+pub(crate) fn is_undecided(directory: &Path) -> bool {
+    let is_open = |story: Story| {
+        story.ended.is_some() && !story.changes.is_empty() && story.decided.is_none()
+    };
+    directory.join(ASIDE).is_dir()
+        && open_log(directory).and_then(|log| Story::read(&log)).is_ok_and(is_open)
+}
+
+/// Does what a person says about the changes of a command that has ended.
+pub(crate) fn decide(directory: &Path, wanted: bool) -> io::Result<Decision> {
+    let log = open_log(directory)?;
+    let story = Story::read(&log)?;
+    if let Some(decision) = story.decided {
+        return Ok(decision);
+    }
+    let decision = if wanted { apply(directory, &story)? } else { Decision::Refused };
+    fail::here("guard-applied");
+    log::append(&log, &Record::Decided(decision))?;
+    log.sync_data()?;
+    Ok(decision)
+}
+
+/// The list, held, while there are commands on it.
+#[derive(Debug)]
+pub(crate) struct HeldList {
+    list: List,
+    _held: File,
+}
+
+impl HeldList {
+    pub(crate) fn take(calls: &Path) -> Option<Self> {
+        let list = List { calls: calls.to_owned() };
+        if list.names().is_empty() {
+            return None;
+        }
+        let held = list.hold()?;
+        Some(Self { list, _held: held })
+    }
+
+    /// Takes files for what stood there before, if they have this content.
+    pub(crate) fn accept(&self, changed: &[(PathBuf, Option<Digest>)]) {
+        let others = self.list.others();
+        for (place, wanted) in changed {
+            let thing = Scene::read(std::slice::from_ref(place)).at(place).cloned();
+            let is_meant = match (&thing, wanted) {
+                (None, None) => true,
+                (Some(thing), Some(wanted)) => thing.digest().as_ref() == Some(wanted),
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            if !is_meant {
+                continue;
+            }
+            for (record, theirs) in &others {
+                let Ok(mut now) = Note::read(record) else { continue };
+                if theirs.covers(place) {
+                    now.before.set(place, thing.clone());
+                    now.write(record).ok();
+                }
+            }
+        }
+    }
+}
+
+/// What a place was changed to, as text, from what: for people.
+pub(crate) fn texts(directory: &Path, change: &Change) -> Option<(String, String)> {
+    let note = Note::read(directory).ok()?;
+    let kept = Kept::read(directory, change.kept?).ok()?;
+    let text = |thing: Option<&Thing>| match thing {
+        Some(Thing::File { content: Content::Whole(bytes), .. }) => {
+            Some(String::from_utf8_lossy(&bytes.0).into_owned())
+        }
+        Some(Thing::Link(target)) => Some(format!("a link to {}\n", target.path().display())),
+        Some(Thing::File { .. } | Thing::Odd) => None,
+        None => Some(String::new()),
+    };
+    Some((text(note.before.at(&change.place.path()))?, text(kept.0.as_ref())?))
+}
+
+/// The same, while the list is held.
+fn settle_held(directory: &Path, log: &File, witness: Witness) {
+    let Ok(note) = Note::read(directory) else { return };
+    let differences = note.differences();
+    for difference in &differences {
+        // Without room for it, or for a word of it, it is put back all the same.
+        keep(directory, difference, log).ok();
+    }
+    if !differences.is_empty() {
+        // What is put back is gone, but for what was kept.
+        log.sync_data().ok();
+    }
+    fail::here(witness.point(["inner-guard-kept", "outer-guard-kept"]));
+    for difference in &differences {
+        if let Err(error) = note.put_back(difference) {
+            let place = &difference.place;
+            let (place, why) = (Raw::of(place), error.to_string());
+            log::append(log, &Record::NotPutBack { place, why }).ok();
+        }
+        fail::here(witness.point(["inner-guard-restored", "outer-guard-restored"]));
+    }
+}
+
+/// Keeps what a place was changed to, and writes that down.
+fn keep(directory: &Path, difference: &Difference, log: &File) -> io::Result<()> {
+    let Difference { place, before, after } = difference;
+    let story = Story::read(log)?;
+    let is_same = |change: &Change| {
+        let kept = || change.kept.and_then(|number| Kept::read(directory, number).ok());
+        change.place == Raw::of(place) && kept().is_some_and(|kept| kept.0 == *after)
+    };
+    // Who did this before has died on the way.
+    if story.changes.iter().any(is_same) || CHANGES_MAX <= story.changes.len() {
+        return Ok(());
+    }
+    let number = u32::try_from(story.changes.len()).unwrap_or(u32::MAX);
+    let kept = Kept(after.clone()).write(directory, number).is_ok().then_some(number);
+    let kind = match (before, after) {
+        (None, _) => Kind::Made,
+        (_, None) => Kind::Removed,
+        (Some(_), Some(_)) => Kind::Changed,
+    };
+    log::append(log, &Record::Changed(Change { place: Raw::of(place), kind, kept }))
+}
+
+/// Makes the changes again, where nothing else was changed since.
+fn apply(directory: &Path, story: &Story) -> io::Result<Decision> {
+    let mut note = Note::read(directory)?;
+    let list = List::of(directory)?;
+    let _held = list.hold();
+    let now = Scene::read(&note.paths());
+    let mut decision = Decision::Applied;
+    for (number, change) in story.changes.iter().enumerate() {
+        let place = change.place.path();
+        if story.changes.iter().skip(number + 1).any(|later| later.place == change.place) {
+            continue;
+        }
+        let Some(kept) = change.kept else {
+            decision = Decision::Overtaken;
+            continue;
+        };
+        let Kept(wanted) = Kept::read(directory, kept)?;
+        if now.at(&place) != note.before.at(&place) && now.at(&place) != wanted.as_ref() {
+            decision = Decision::Overtaken;
+            continue;
+        }
+        restore::put(&place, &note.root_of(&place)?, wanted.as_ref())?;
+        // Else whoever ends next would put it back again.
+        for (record, mut theirs) in list.others() {
+            if theirs.covers(&place) {
+                theirs.before.set(&place, wanted.clone());
+                theirs.write(&record)?;
+            }
+        }
+        note.before.set(&place, wanted);
+    }
+    note.write(directory)?;
+    Ok(decision)
+}
+
+impl Note {
+    fn read(directory: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&fs::read(directory.join(NOTE))?)?)
+    }
+
+    fn write(&self, directory: &Path) -> io::Result<()> {
+        write_whole(&directory.join(NOTE), &serde_json::to_vec(self)?)
+    }
+
+    fn of(policy: &Policy, places: &[PathBuf], before: Scene) -> Self {
+        let raw = |paths: &[PathBuf]| paths.iter().map(|path| Raw::of(path)).collect();
+        Self { places: raw(places), roots: raw(&policy.write), before }
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        self.places.iter().map(Raw::path).collect()
+    }
+
+    /// What is different now, and is somebody's concern.
+    fn differences(&self) -> Vec<Difference> {
+        let mut differences = self.before.differences(&Scene::read(&self.paths()));
+        differences.retain(|difference| !harmless::is_harmless(difference));
+        differences
+    }
+
+    fn put_back(&self, difference: &Difference) -> io::Result<()> {
+        let Difference { place, before, .. } = difference;
+        restore::put(place, &self.root_of(place)?, before.as_ref())
+    }
+
+    /// The outermost place above that the command may write to.
+    fn root_of(&self, place: &Path) -> io::Result<PathBuf> {
+        let roots = self.roots.iter().map(Raw::path).filter(|root| place.starts_with(root));
+        let outermost = roots.min_by_key(|root| root.components().count());
+        outermost.ok_or_else(|| io::Error::other("no command can write there"))
+    }
+
+    /// Whether a place is among those that were noted, or below one of them.
+    fn covers(&self, place: &Path) -> bool {
+        let is_above = |noted: &Raw| {
+            let noted = noted.path();
+            let mut parts = place.components();
+            noted.components().all(|part| {
+                let other = parts.next();
+                other.is_some() && (part.as_os_str() == "*" || other == Some(part))
+            })
+        };
+        self.places.iter().any(is_above)
+    }
+
+    /// Takes over what was noted here: it was before anything that runs now.
+    fn take_over(&self, scene: &mut Scene, places: &[PathBuf]) {
+        let later = Self {
+            places: places.iter().map(|place| Raw::of(place)).collect(),
+            roots: Vec::new(),
+            before: Scene::default(),
+        };
+        let both: Vec<_> = self.before.places().chain(scene.places()).collect();
+        for place in both {
+            if self.covers(&place) && later.covers(&place) {
+                scene.set(&place, self.before.at(&place).cloned());
+            }
+        }
+    }
+}
+
+/// What a place was changed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept(Option<Thing>);
+
+impl Kept {
+    fn read(directory: &Path, number: u32) -> io::Result<Self> {
+        let file = directory.join(ASIDE).join(number.to_string());
+        Ok(serde_json::from_slice(&fs::read(file)?)?)
+    }
+
+    fn write(&self, directory: &Path, number: u32) -> io::Result<()> {
+        let aside = directory.join(ASIDE);
+        DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(&aside)?;
+        write_whole(&aside.join(number.to_string()), &serde_json::to_vec(self)?)
+    }
+}
+
+/// Replaces a file of a record, or makes it.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = opening().create_new(true).open(&new)?;
+    io::Write::write_all(&mut file, bytes)?;
+    fs::rename(&new, path)
+}
+
+/// The list of all commands that were noted and may still change something.
+#[derive(Debug)]
+struct List {
+    calls: PathBuf,
+}
+
+impl List {
+    fn of(directory: &Path) -> io::Result<Self> {
+        let calls = directory.ancestors().nth(2).map(Path::to_owned);
+        let list = Self { calls: calls.ok_or_else(|| io::Error::other("no place for a list"))? };
+        DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(list.place())?;
+        Ok(list)
+    }
+
+    fn place(&self) -> PathBuf {
+        self.calls.join(LIST)
+    }
+
+    /// Keeps others away for as long as this lives. One that was stopped holds nobody up for ever.
+    fn hold(&self) -> Option<File> {
+        let file = opening().create(true).open(self.place().join("lock")).ok()?;
+        let until = Instant::now() + LOCK_WITHIN;
+        while lock(&file).ok()? == Lock::Held {
+            if until <= Instant::now() {
+                return None;
+            }
+            std::thread::sleep(TRY_EVERY);
+        }
+        Some(file)
+    }
+
+    fn entry(&self, marker: &str) -> PathBuf {
+        self.place().join(marker.replace('/', "+"))
+    }
+
+    fn add(&self, marker: &str) -> io::Result<()> {
+        opening().create(true).open(self.entry(marker)).map(drop)
+    }
+
+    fn remove(&self, marker: &str) {
+        // If it stays, the next who looks finds that it is over.
+        fs::remove_file(self.entry(marker)).ok();
+    }
+
+    /// All entries, by the names of their files.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.place()).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter(|name| name.contains('+')).collect()
+    }
+
+    /// The records of all that may still change something, with what was noted before them. What ended unseen is
+    /// settled first.
+    fn others(&self) -> Vec<(PathBuf, Note)> {
+        let mut others = Vec::new();
+        for name in self.names() {
+            let marker = name.replacen('+', "/", 1);
+            let record = self.calls.join(&marker);
+            let (Ok(log), Ok(note)) = (open_log(&record), Note::read(&record)) else {
+                self.remove(&marker);
+                continue;
+            };
+            if !goes_on(&log) {
+                self.remove(&marker);
+                continue;
+            }
+            others.push((record, note));
+        }
+        others
+    }
+}
+
+/// Whether a command may still change something. One that was lost is settled here: nobody else may come for it.
+fn goes_on(log: &File) -> bool {
+    let (Ok(lock), Ok(story)) = (peek(log), Story::read(log)) else { return true };
+    match verdict(lock, &story, identity::boot(), Identity::sight) {
+        Verdict::Attach | Verdict::Adopt(_) => true,
+        Verdict::Collect(_) => {
+            let group = story.started.as_ref().and_then(Identity::pid);
+            let is_there = || group.is_some_and(|group| test_kill_process_group(group).is_ok());
+            story.left_running && (lock == Lock::Held || is_there())
+        }
+        Verdict::NeverRan(_) => false,
+        Verdict::Rebooted | Verdict::StatusLost => {
+            if let Some(directory) = story.intent.and_then(|intent| intent.guard) {
+                settle_held(&directory, log, Witness::Adopter);
+            }
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! What stands at protected places at one moment, byte for byte.
+//!
+//! Directories count for what is in them only: an empty one tells nobody anything. No link is followed, since what
+//! is behind one is another place; where a link stands in the way, the link is what counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use piton_core::id::Digest;
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::files::digest;
+use crate::sandbox;
+use crate::supervise::record::change::Raw;
+
+/// Most of a file that is kept, in bytes. Of a larger one only the digest is known.
+const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Most that is kept in all, in bytes.
+const SCENE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Most files and links at one place, and at all that stars stand for.
+const THINGS_MAX: usize = 1_000;
+/// How deep directories are looked into.
+const DEPTH_MAX: usize = 4;
+/// How much is read at once, in bytes.
+const PIECE_BYTES: usize = 64 * 1024;
+/// The bits of a mode that count.
+const MODE_BITS: u32 = 0o7777;
+/// Examples that nobody runs: git lays a dozen of them into each repository.
+const INERT: &str = "sample";
+
+/// A file or a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Thing {
+    /// A file, and whose it is.
+    File { mode: u32, owner: [u32; 2], content: Content },
+    /// A link, and where it leads.
+    Link(Raw),
+    /// Something else that is no directory, or cannot be read.
+    Odd,
+}
+
+/// What is in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Content {
+    Whole(Raw),
+    Large { length: u64, digest: Raw },
+}
+
+impl Thing {
+    /// Of the content of a file that was kept.
+    pub(super) fn digest(&self) -> Option<Digest> {
+        match self {
+            Self::File { content: Content::Whole(bytes), .. } => Some(digest::of(&bytes.0)),
+            Self::File { .. } | Self::Link(_) | Self::Odd => None,
+        }
+    }
+}
+
+/// What stands where.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Scene(BTreeMap<Raw, Thing>);
+
+/// What is different at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) place: PathBuf,
+    pub(crate) before: Option<Thing>,
+    pub(crate) after: Option<Thing>,
+}
+
+impl Scene {
+    /// What stands at these places, and below those that are directories.
+    pub(crate) fn read(places: &[PathBuf]) -> Self {
+        let mut eye = Eye { things: BTreeMap::new(), room: SCENE_BYTES_MAX, left: THINGS_MAX };
+        // Those with stars come last: many of them leave no room for others.
+        let (starred, exact): (Vec<_>, Vec<_>) =
+            places.iter().partition(|place| sandbox::has_star(place));
+        for place in exact {
+            eye.left = THINGS_MAX;
+            eye.look(place, if sandbox::is_way(place) { 0 } else { DEPTH_MAX });
+            if eye.left == 0 {
+                // There is more than is looked at, and that by itself is told.
+                eye.things.insert(Raw::of(place), Thing::Odd);
+            }
+        }
+        eye.left = THINGS_MAX;
+        for place in starred.into_iter().flat_map(|place| sandbox::expand(place)) {
+            eye.look(&place, DEPTH_MAX);
+        }
+        Self(eye.things)
+    }
+
+    pub(crate) fn at(&self, place: &Path) -> Option<&Thing> {
+        self.0.get(&Raw::of(place))
+    }
+
+    pub(crate) fn set(&mut self, place: &Path, thing: Option<Thing>) {
+        match thing {
+            Some(thing) => drop(self.0.insert(Raw::of(place), thing)),
+            None => drop(self.0.remove(&Raw::of(place))),
+        }
+    }
+
+    /// All places at which something stands.
+    pub(crate) fn places(&self) -> impl Iterator<Item = PathBuf> {
+        self.0.keys().map(Raw::path)
+    }
+
+    /// What is different afterwards. What stands above comes first.
+    pub(crate) fn differences(&self, after: &Self) -> Vec<Difference> {
+        let places: BTreeSet<&Raw> = self.0.keys().chain(after.0.keys()).collect();
+        let differs = |place: &&Raw| self.0.get(place) != after.0.get(place);
+        let difference = |place: &Raw| Difference {
+            place: place.path(),
+            before: self.0.get(place).cloned(),
+            after: after.0.get(place).cloned(),
+        };
+        places.into_iter().filter(differs).map(difference).collect()
+    }
+}
+
+struct Eye {
+    things: BTreeMap<Raw, Thing>,
+    /// How many more bytes may be kept.
+    room: u64,
+    /// How many more files and links are looked at.
+    left: usize,
+}
+
+impl Eye {
+    fn look(&mut self, place: &Path, depth: usize) {
+        if self.left == 0 {
+            return;
+        }
+        match sandbox::open_place(place) {
+            Ok(handle) => {
+                let handle = File::from(handle);
+                let Ok(metadata) = handle.metadata() else { return };
+                if metadata.is_dir() {
+                    self.look_into(place, &handle, depth);
+                } else {
+                    let thing = self.file(&handle, &metadata).unwrap_or(Thing::Odd);
+                    self.left -= 1;
+                    self.things.insert(Raw::of(place), thing);
+                }
+            }
+            Err(Errno::LOOP | Errno::NOTDIR) => self.note_obstacle(place),
+            // It is not there, or not for us.
+            Err(_) => {}
+        }
+    }
+
+    fn look_into(&mut self, place: &Path, handle: &File, depth: usize) {
+        if depth == 0 || self.things.contains_key(&Raw::of(place)) {
+            return;
+        }
+        let entries = fs::read_dir(format!("/proc/self/fd/{}", handle.as_raw_fd()));
+        for entry in entries.into_iter().flatten().flatten().take(2 * THINGS_MAX) {
+            let place = place.join(entry.file_name());
+            if place.extension() != Some(INERT.as_ref()) {
+                self.look(&place, depth - 1);
+            }
+        }
+    }
+
+    fn file(&mut self, handle: &File, metadata: &Metadata) -> io::Result<Thing> {
+        if !metadata.is_file() {
+            return Ok(Thing::Odd);
+        }
+        let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
+        let mut file = File::open(name)?;
+        let length = metadata.len();
+        let content = if length <= FILE_BYTES_MAX.min(self.room) {
+            let mut bytes = Vec::new();
+            file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+            self.room = self.room.saturating_sub(length);
+            Content::Whole(Raw(bytes))
+        } else {
+            Content::Large { length, digest: Raw(digest_of(&mut file)?) }
+        };
+        let owner = [metadata.uid(), metadata.gid()];
+        Ok(Thing::File { mode: metadata.mode() & MODE_BITS, owner, content })
+    }
+
+    /// Notes what stands in the way to a place: the first that is no directory.
+    fn note_obstacle(&mut self, place: &Path) {
+        let mut ways: Vec<_> = place.ancestors().collect();
+        ways.reverse();
+        for way in ways {
+            let Ok(metadata) = way.symlink_metadata() else { return };
+            if metadata.is_dir() {
+                continue;
+            }
+            let thing = match fs::read_link(way) {
+                Ok(target) => Thing::Link(Raw::of(&target)),
+                // A file: it is a place itself, or nothing is behind it.
+                Err(_) if way == place => Thing::Odd,
+                Err(_) => return,
+            };
+            self.left -= 1;
+            self.things.insert(Raw::of(way), thing);
+            return;
+        }
+    }
+}
+
+fn digest_of(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(digest.finalize().to_vec()),
+            got => digest.update(piece.get(..got).unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn what_is_different_is_found_byte_for_byte() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("hooks/deep")).unwrap();
+        for (name, text) in
+            [("config", "a"), ("hooks/x.sample", "s"), ("hooks/deep/run", "r"), ("mode", "m")]
+        {
+            fs::write(root.join(name), text).unwrap();
+        }
+        symlink("config", root.join("link")).unwrap();
+        let places: Vec<_> = ["config", "hooks", "link", "mode", "none"]
+            .iter()
+            .map(|name| root.join(name))
+            .collect();
+        let before = Scene::read(&places);
+        assert_eq!(before.0.len(), 4, "{before:?}");
+        assert_eq!(before.differences(&Scene::read(&places)), []);
+        fs::write(root.join("config"), b"\xff").unwrap();
+        fs::write(root.join("hooks/new"), "n").unwrap();
+        fs::write(root.join("hooks/y.sample"), "s").unwrap();
+        fs::remove_file(root.join("hooks/deep/run")).unwrap();
+        fs::remove_file(root.join("link")).unwrap();
+        symlink("mode", root.join("link")).unwrap();
+        fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o700)).unwrap();
+        let after = Scene::read(&places);
+        let names = before.differences(&after).into_iter().map(|it| {
+            let name = it.place.strip_prefix(&root).unwrap().display().to_string();
+            format!("{name} {}{}", u8::from(it.before.is_some()), u8::from(it.after.is_some()))
+        });
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            ["config 11", "hooks/deep/run 10", "hooks/new 01", "link 11", "mode 11"]
+        );
+        let text = serde_json::to_string(&after).unwrap();
+        assert_eq!(serde_json::from_str::<Scene>(&text).unwrap(), after);
+    }
+
+    #[test]
+    fn a_link_in_the_way_is_what_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("repo")).unwrap();
+        fs::write(root.join("repo/config"), "secret").unwrap();
+        symlink("repo", root.join("git")).unwrap();
+        let scene = Scene::read(&[root.join("git"), root.join("git/config")]);
+        assert_eq!(scene.places().collect::<Vec<_>>(), [root.join("git")]);
+        assert_eq!(scene.at(&root.join("git")), Some(&Thing::Link(Raw(b"repo".to_vec()))));
+    }
+}

@@ -1,0 +1,208 @@
+use std::os::unix::fs::symlink;
+
+use piton_core::id::{CallId, TurnId};
+
+use super::*;
+use crate::sandbox::{Policy, Rules};
+use crate::supervise::record::log::LOG_VERSION;
+
+/// A workspace and a shelf of records.
+struct Bench {
+    _directory: tempfile::TempDir,
+    root: PathBuf,
+}
+
+/// A command that was begun.
+struct Begun {
+    directory: PathBuf,
+    log: File,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("work/.git/hooks")).unwrap();
+        fs::write(root.join("work/.git/config"), "before\n").unwrap();
+        Self { _directory: directory, root }
+    }
+
+    fn work(&self, name: &str) -> PathBuf {
+        self.root.join("work").join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.work(name)).unwrap_or_else(|_| "nothing".into())
+    }
+
+    fn policy(&self) -> Policy {
+        Rules::none().at(&self.root.join("work"))
+    }
+
+    /// Begins a command, and holds its log as a supervisor does.
+    fn begin(&self, name: &str) -> Begun {
+        let marker = format!("c/{name}");
+        let directory = self.root.join("calls").join(&marker);
+        fs::create_dir_all(&directory).unwrap();
+        let intent = Intent {
+            version: LOG_VERSION,
+            call: CallId { turn: TurnId(1), step: 1, index: 0 },
+            command: "true".into(),
+            directory: "/".into(),
+            timeout_ms: None,
+            keep: false,
+            at_ms: 0,
+            marker,
+            sandbox: Some(self.policy()),
+            input: false,
+            terminal: false,
+            secret: false,
+            sealed: true,
+            guard: Some(directory.clone()),
+        };
+        let log = opening().create(true).open(directory.join("log")).unwrap();
+        lock(&log).unwrap();
+        log::append(&log, &Record::Intended(Box::new(intent.clone()))).unwrap();
+        begin(&directory, &intent).unwrap();
+        Begun { directory, log }
+    }
+}
+
+impl Begun {
+    fn story(&self) -> Story {
+        Story::read(&self.log).unwrap()
+    }
+
+    fn end(&self) -> Vec<String> {
+        settle(&self.log, &self.story(), Witness::Inner);
+        forget(&self.log);
+        let story = self.story();
+        assert_eq!(story.not_put_back, []);
+        let told = |change: &Change| {
+            let place = change.place.path();
+            let name = place.file_name().unwrap().to_str().unwrap();
+            format!("{name} {:?}", change.kind)
+        };
+        story.changes.iter().map(told).collect()
+    }
+}
+
+#[test]
+fn what_was_changed_is_put_back_and_kept() {
+    let bench = Bench::new();
+    let begun = bench.begin("1");
+    fs::write(bench.work(".git/config"), "after\n").unwrap();
+    fs::write(bench.work(".git/hooks/run"), "new\n").unwrap();
+    symlink("/etc", bench.work(".envrc")).unwrap();
+    assert_eq!(begun.end(), [".envrc Made", "config Changed", "run Made"]);
+    assert_eq!(bench.read(".git/config"), "before\n");
+    assert!(!bench.work(".git/hooks/run").exists());
+    assert!(bench.work(".envrc").symlink_metadata().is_err());
+    let changes = begun.story().changes;
+    let text = texts(&begun.directory, &changes[1]).unwrap();
+    assert_eq!(text, ("before\n".into(), "after\n".into()));
+    assert_eq!(begun.end().len(), 3, "twice does no harm");
+    assert_eq!(decide(&begun.directory, true).unwrap(), Decision::Applied);
+    assert_eq!(bench.read(".git/config"), "after\n");
+    assert_eq!(bench.read(".git/hooks/run"), "new\n");
+    assert_eq!(fs::read_link(bench.work(".envrc")).unwrap(), Path::new("/etc"));
+    assert_eq!(decide(&begun.directory, false).unwrap(), Decision::Applied, "it is decided once");
+}
+
+#[test]
+fn what_else_is_in_a_repository_is_nobodys_concern() {
+    let bench = Bench::new();
+    let begun = bench.begin("1");
+    fs::write(bench.work(".git/HEAD"), "ref: refs/heads/other\n").unwrap();
+    fs::create_dir_all(bench.work(".vscode")).unwrap();
+    fs::write(bench.work(".vscode/other.json"), "{}").unwrap();
+    assert_eq!(begun.end(), [] as [String; 0]);
+    assert_eq!(bench.read(".git/HEAD"), "ref: refs/heads/other\n");
+}
+
+#[test]
+fn a_second_name_changes_nothing() {
+    let bench = Bench::new();
+    fs::hard_link(bench.work(".git/config"), bench.work("second")).unwrap();
+    let begun = bench.begin("1");
+    fs::write(bench.work("second"), "after\n").unwrap();
+    assert_eq!(begun.end(), ["config Changed"]);
+    assert_eq!(bench.read(".git/config"), "before\n");
+    fs::write(bench.work("second"), "later\n").unwrap();
+    assert_eq!(bench.read(".git/config"), "before\n", "the names lead to different files now");
+}
+
+#[test]
+fn a_directory_that_has_become_a_link_leads_nowhere() {
+    let bench = Bench::new();
+    let begun = bench.begin("1");
+    fs::create_dir_all(bench.root.join("away/hooks")).unwrap();
+    fs::write(bench.root.join("away/config"), "away\n").unwrap();
+    fs::rename(bench.work(".git"), bench.work("old")).unwrap();
+    symlink("../away", bench.work(".git")).unwrap();
+    assert_eq!(begun.end(), [".git Made", "config Removed"]);
+    assert_eq!(bench.read(".git/config"), "before\n");
+    assert_eq!(fs::read_to_string(bench.root.join("away/config")).unwrap(), "away\n");
+}
+
+// Whichever ends first: what the one has changed is not what the other one found.
+#[test]
+fn commands_beside_each_other_share_what_was_noted_first() {
+    let bench = Bench::new();
+    let first = bench.begin("1");
+    fs::write(bench.work(".git/config"), "evil\n").unwrap();
+    fs::write(bench.work(".mcp.json"), "evil\n").unwrap();
+    let second = bench.begin("2");
+    assert_eq!(first.end(), ["config Changed", ".mcp.json Made"]);
+    assert_eq!(bench.read(".git/config"), "before\n");
+    assert_eq!(second.end(), [] as [String; 0]);
+    assert_eq!(
+        (bench.read(".git/config").as_str(), bench.work(".mcp.json").exists()),
+        ("before\n", false)
+    );
+    // The other way round.
+    let first = bench.begin("3");
+    fs::write(bench.work(".git/config"), "evil\n").unwrap();
+    let second = bench.begin("4");
+    assert_eq!(second.end(), ["config Changed"]);
+    assert_eq!(first.end(), [] as [String; 0]);
+    assert_eq!(bench.read(".git/config"), "before\n");
+}
+
+#[test]
+fn what_a_person_wants_is_not_put_back_by_the_next_end() {
+    let bench = Bench::new();
+    let first = bench.begin("1");
+    let second = bench.begin("2");
+    fs::write(bench.work(".git/config"), "wanted\n").unwrap();
+    assert_eq!(first.end(), ["config Changed"]);
+    assert_eq!(decide(&first.directory, true).unwrap(), Decision::Applied);
+    assert_eq!(second.end(), [] as [String; 0]);
+    assert_eq!(bench.read(".git/config"), "wanted\n");
+}
+
+#[test]
+fn what_a_person_writes_after_the_end_is_not_overwritten() {
+    let bench = Bench::new();
+    let begun = bench.begin("1");
+    fs::write(bench.work(".git/config"), "evil\n").unwrap();
+    begun.end();
+    fs::write(bench.work(".git/config"), "mine\n").unwrap();
+    assert_eq!(decide(&begun.directory, true).unwrap(), Decision::Overtaken);
+    assert_eq!(bench.read(".git/config"), "mine\n");
+}
+
+// Its supervisors are dead, and its agent never comes back.
+#[test]
+fn the_next_command_settles_what_ended_unseen() {
+    let bench = Bench::new();
+    let Begun { directory, log } = bench.begin("1");
+    let gone = Identity { boot: identity::boot().into(), pid: i32::MAX, start: 1 };
+    log::append(&log, &Record::Started(gone)).unwrap();
+    fs::write(bench.work(".git/config"), "evil\n").unwrap();
+    drop(log);
+    let next = bench.begin("2");
+    assert_eq!(bench.read(".git/config"), "before\n");
+    assert_eq!(Story::read(&open_log(&directory).unwrap()).unwrap().changes.len(), 1);
+    assert_eq!(next.end(), [] as [String; 0]);
+}
