@@ -381,11 +381,6 @@ static int n_multipath(void) {
     int it = socket(AF_INET, SOCK_STREAM, 262 /* IPPROTO_MPTCP */);
     return it >= 0 && connect(it, (void *)&at, sizeof at) == 0 && write(it, "canary\n", 7) == 7;
 }
-static int n_udp(void) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(number), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    int it = socket(AF_INET, SOCK_DGRAM, 0);
-    return it >= 0 && sendto(it, "canary\n", 7, 0, (void *)&at, sizeof at) == 7;
-}
 static int n_listen(void) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_ANY)}};
     int it = socket(AF_INET, SOCK_STREAM, 0);
@@ -569,7 +564,7 @@ static const struct { const char *name; int (*attempt)(void); } rows[] = {
     ROW(t_root), ROW(t_oom), ROW(t_group_of), ROW(t_take_file), ROW(t_advise), ROW(t_compare),
     ROW(s_prlimit), ROW(s_affinity), ROW(s_scheduler), ROW(s_parameter), ROW(s_attributes), ROW(s_priority),
     ROW(s_priority_group), ROW(s_priority_user), ROW(s_io), ROW(n_tcp), ROW(n_tcp_mapped), ROW(n_tcp_fast),
-    ROW(n_multipath), ROW(n_udp), ROW(n_listen), ROW(n_ping), ROW(n_raw), ROW(n_packet), ROW(n_route), ROW(n_crypto),
+    ROW(n_multipath), ROW(n_listen), ROW(n_ping), ROW(n_raw), ROW(n_packet), ROW(n_route), ROW(n_crypto),
     ROW(n_machine), ROW(n_key), ROW(n_named), ROW(n_letter), ROW(n_abstract), ROW(c_type), ROW(c_size), ROW(c_write),
     ROW(c_own), ROW(x_ring), ROW(x_bpf), ROW(x_perf), ROW(x_perf_other), ROW(x_fault), ROW(x_add_key), ROW(x_keys),
     ROW(x_session), ROW(x_user), ROW(x_net), ROW(x_files), ROW(x_time), ROW(x_clone), ROW(x_clone_time), ROW(x_clone3),
