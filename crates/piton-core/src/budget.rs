@@ -153,17 +153,21 @@ pub(crate) fn measure(state: &State) -> u64 {
 /// The largest thing that a request carries, in words.
 pub(crate) fn largest(state: &State) -> Option<String> {
     let divisor = state.config.limits.divisor();
+    let (prompt, tools) = head_tokens(&state.config);
+    let head =
+        [(prompt, "the prompt".to_owned()), (tools, "the description of the tools".to_owned())];
     let outputs = state.steps_sent().flat_map(|(_, step)| &step.calls).filter_map(|call| {
         let what = input_summary(&call.name, &call.arguments);
-        Some((letters(call.output_sent()?), format!("what {what} gave (call {})", call.id)))
+        let size = letters(call.output_sent()?) / divisor;
+        Some((size, format!("what {what} gave (call {})", call.id)))
     });
     let turns = state.turns.iter().filter(|turn| state.is_sent(turn));
     let said = turns.flat_map(Turn::said).map(|said| {
-        let size = said.parts.iter().filter_map(text_of).map(letters).sum();
-        (size, format!("your message {}", said.message))
+        let size: u64 = said.parts.iter().filter_map(text_of).map(letters).sum();
+        (size / divisor, format!("your message {}", said.message))
     });
-    let (size, what) = outputs.chain(said).max_by_key(|(size, _)| *size)?;
-    Some(format!("the largest part is {what}, about {} tokens", size / divisor))
+    let (size, what) = head.into_iter().chain(outputs).chain(said).max_by_key(|(size, _)| *size)?;
+    Some(format!("the largest part is {what}, about {size} tokens"))
 }
 
 #[cfg(test)]

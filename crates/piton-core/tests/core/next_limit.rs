@@ -148,20 +148,20 @@ fn compacting_is_bounded() {
     check(
         &format!("{old} context_max:9 turn user sum:1"),
         expect![
-            "break limit: the conversation is larger than the context budget; the largest part is your message m2, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: the conversation is larger than the context budget; the largest part is the description of the tools, about 4 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
     check(
-        "context_max:1 turn user:0123456789",
+        "context_max:1 turn user:0123456789012345678901234567890123456789",
         expect![
-            "break limit: the conversation is larger than the context budget; the largest part is your message m1, about 2 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: the conversation is larger than the context budget; the largest part is your message m1, about 10 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
     // A summary that would be longer than what it covers is none.
     check(
         "turn user ask answer end:completed context_max:3 turn user",
         expect![
-            "break limit: the conversation is larger than the context budget; the largest part is your message m2, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: the conversation is larger than the context budget; the largest part is the description of the tools, about 4 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
 }
@@ -173,7 +173,7 @@ fn a_request_that_overflows_is_compacted_and_tried_again() {
     check(
         "turn user ask fail:context_overflow",
         expect![
-            "break limit: context_overflow; the largest part is your message m1, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: context_overflow; the largest part is the description of the tools, about 4 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
     check(
@@ -187,7 +187,7 @@ fn a_request_that_overflows_is_compacted_and_tried_again() {
     check(
         &format!("{old} ask fail:context_overflow sum:1 ask fail:context_overflow"),
         expect![
-            "break limit: context_overflow; the largest part is your message m2, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: context_overflow; the largest part is the description of the tools, about 4 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
 }

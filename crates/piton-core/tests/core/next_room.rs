@@ -60,7 +60,7 @@ fn an_overflow_inside_an_open_turn_shortens_the_oldest_outputs_first() {
     check(
         &format!("{STEPS} short:a short:b short:c ask fail:context_overflow"),
         expect![
-            "break limit: context_overflow; the largest part is your message m1, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: context_overflow; the largest part is the description of the tools, about 4 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
 }
@@ -74,7 +74,7 @@ fn a_resumed_turn_does_not_repeat_a_request_that_was_too_large() {
     check(
         &spent,
         expect![
-            "break limit: context_overflow; the largest part is your message m1, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: context_overflow; the largest part is the description of the tools, about 4 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
     // Another model may take more, and a new message is a new request.
