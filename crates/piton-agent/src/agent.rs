@@ -355,6 +355,11 @@ impl Agent {
         opened
     }
 
+    /// What others obey beside what is known by itself, for rules about files in a workspace.
+    pub(crate) fn protected(&self, workspace: &Path) -> Vec<String> {
+        self.sandbox.protected(workspace)
+    }
+
     /// What this kernel cannot hold of the sandbox that a conversation is promised. The conversation
     /// is `unasked` if a policy allows its calls in place of a person.
     pub fn sandbox_gaps(

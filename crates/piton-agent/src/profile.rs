@@ -182,6 +182,7 @@ impl Agent {
         overrides.change_directories(&mut permissions.directories);
         permissions.hooked = self.hooks.hooked();
         permissions.opened = Box::new(self.opened(overrides));
+        permissions.protect = self.protected(workspace);
         let in_doubt = match request.attendance {
             Attendance::Attended => InDoubtPolicy::Ask,
             Attendance::Unattended => InDoubtPolicy::TellModel,

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use piton_core::event::{Grants, PermissionMode};
 use piton_core::permit::grants;
 use piton_core::permit::host::EVERYWHERE;
+use piton_core::permit::obeyed::OF_USER;
 use piton_tools::sandbox::{Kernel, Limits, Openings, Rules, When, WrittenPlace};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
@@ -50,8 +51,8 @@ pub(crate) struct WrittenSandbox {
     /// Places that are closed to confined commands by themselves, such as `~/.ssh`, and are to be read.
     #[schemars(extend("default" = []))]
     read: Vec<WrittenPlace>,
-    /// What confined commands may not change in a workspace, beside what is known by itself: names in it, such as
-    /// `.husky`, or whole places, which begin with / or ~/.
+    /// What confined commands do not change, and tools for files only after a question, beside what is known by
+    /// itself: names in a workspace, such as `.husky`, or whole places, which begin with / or ~/.
     #[schemars(extend("default" = []))]
     protect: Vec<WrittenName>,
     /// Variables that confined commands see although their names are those of secrets or services.
@@ -236,6 +237,7 @@ impl Sandbox {
         let (mut deny_read, mut unread) = (places(&written.deny_read)?, Vec::new());
         let protect = written.protect.iter().map(|name| name.resolve(environment));
         let own = environment.user_directory().filter(|own| own.is_absolute());
+        let home = own.map(|own| own.canonicalize().unwrap_or_else(|_| own.to_owned()));
         let closed = own.into_iter().flat_map(|own| CLOSED.map(|place| own.join(place)));
         for place in closed {
             let mut opened = write.iter().chain(&read);
@@ -267,7 +269,7 @@ impl Sandbox {
             network,
             hosts,
             unix_sockets: written.unix_sockets,
-            home: environment.user_directory().filter(|own| own.is_absolute()).map(Path::to_owned),
+            home,
             opened: opened(written),
             write,
             deny_read,
@@ -287,6 +289,15 @@ impl Sandbox {
         let (all, root) = (|| vec![EVERYWHERE.to_owned()], || vec!["/".to_owned()]);
         let env = self.opened.env.clone();
         Grants { network: all(), sockets: all(), write: root(), read: root(), env, devices: root() }
+    }
+
+    /// What others obey beside what is known by itself: what the settings name, and the user's own files, if they
+    /// lie in the workspace.
+    pub(crate) fn protected(&self, workspace: &Path) -> Vec<String> {
+        let own = self.home.as_ref().filter(|own| own.starts_with(workspace));
+        let of_user = own.into_iter().flat_map(|own| OF_USER.map(|name| own.join(name)));
+        let places = self.protect.iter().cloned().chain(of_user);
+        places.map(|place| place.to_string_lossy().into_owned()).collect()
     }
 
     /// The rules for commands. A mode that is given counts before that of the settings; nobody can

@@ -3,6 +3,7 @@
 //! Knows one call and one rule at a time. Which rule wins is decided in [`super::permit`].
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -13,7 +14,7 @@ use super::line::Line;
 use super::reach::Reach;
 use super::roles::{Kind, Roles, is_named};
 use super::width::{Part, Width};
-use super::{address, fault, looks, openings, path, run_by_others};
+use super::{address, fault, looks, obeyed, openings, path};
 use crate::grant::Grants;
 use crate::patch;
 use crate::rule::{PermissionRule, Permissions, RuleEffect};
@@ -38,6 +39,8 @@ pub(super) struct Asked<'a> {
     workspace: &'a str,
     /// Directories beside the workspace that tools may work in.
     added: &'a [String],
+    /// Files that are obeyed beside those that everybody's programs obey.
+    protect: &'a [String],
     roles: Roles<'a>,
     fields: Map<String, Value>,
     /// A command line in it.
@@ -59,7 +62,7 @@ impl<'a> Asked<'a> {
         tool: &Tool<'a>,
         arguments: &str,
     ) -> Self {
-        let added = permissions.directories.as_slice();
+        let Permissions { directories: added, protect, .. } = permissions;
         let roles = Roles::of(tool);
         let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
         let text = |key: &str| fields.get(key).and_then(Value::as_str);
@@ -92,7 +95,7 @@ impl<'a> Asked<'a> {
         };
         let needs = roles.needs.and_then(|name| fields.get(name)).map(openings::read);
         let needs = needs.unwrap_or_default();
-        Self { workspace, added, roles, fields, line, goes_on, paths, reach, needs }
+        Self { workspace, added, protect, roles, fields, line, goes_on, paths, reach, needs }
     }
 
     pub(super) fn runs_commands(&self) -> bool {
@@ -477,15 +480,23 @@ impl<'a> Asked<'a> {
             let address = value.as_str().and_then(address::plain);
             address.is_some_and(|address| openings::reaches(&opened.network, &address.host()))
         };
-        let is_obeyed = |path: &String| {
-            run_by_others::is_one(path) && !openings::writes(opened, self.workspace, path)
-        };
+        let is_obeyed =
+            |path: &String| self.is_obeyed(path) && !openings::writes(opened, self.workspace, path);
         addresses.any(|value| !is_open(value))
             || does == Does::Edit && self.paths.iter().flatten().any(is_obeyed)
     }
 
     pub(super) fn edits_plain_file(&self) -> bool {
-        self.all_paths(|path| !run_by_others::is_one(path))
+        self.all_paths(|path| !self.is_obeyed(path))
+    }
+
+    /// Whether programs outside the wall run or obey a file, as far as its name and the settings tell.
+    fn is_obeyed(&self, path: &str) -> bool {
+        let place = Path::new(self.workspace).join(path);
+        let roots = self.added.iter().map(String::as_str).chain([self.workspace]);
+        let mut names =
+            roots.flat_map(|root| self.protect.iter().map(move |name| Path::new(root).join(name)));
+        obeyed::is_one(path) || names.any(|name| obeyed::stands_for(&name, &place))
     }
 
     /// Whether it names paths, all of them are clear, and all of them are so.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::host::{EVERYWHERE, HostRule};
 use super::line::is_unseen;
-use super::{path, run_by_others};
+use super::{obeyed, path};
 use crate::grant::Grants;
 
 /// Most entries of one kind of opening.
@@ -34,7 +34,7 @@ pub(super) fn covers(given: &Grants, wanted: &Grants, workspace: &str, added: &[
         // `~/x` is no path in the workspace.
         let whole = Some(place.as_str()).filter(|place| place.starts_with('/'));
         let inside = whole.and_then(|place| path::within_any(workspace, added, place));
-        inside.is_some_and(|inside| !run_by_others::is_one(&inside))
+        inside.is_some_and(|inside| !obeyed::is_one(&inside))
             || TEMPORARY.iter().any(|root| is_below(place, root))
     };
     let writes = |place: &String| below(&given.write, place) || in_open_place(place);

@@ -25,6 +25,9 @@ pub struct Permissions {
     /// What the settings open in the wall around every command, so that no call has to ask for it. Says what is
     /// known of it; the settings themselves open it.
     pub opened: Box<Grants>,
+    /// What others obey beside what is known by itself, as the settings name it: names in the workspace and in
+    /// added directories, or whole places. A build that does not know them lets such files be changed.
+    pub protect: Vec<String>,
 }
 
 /// Permissions as they are in a journal. The mode that plans is written as one that only reads, with a
@@ -40,6 +43,8 @@ struct WrittenPermissions {
     hooked: Vec<String>,
     #[serde(default, skip_serializing_if = "opens_nothing")]
     opened: Box<Grants>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    protect: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     plans: bool,
 }
@@ -51,15 +56,16 @@ fn opens_nothing(opened: &Box<Grants>) -> bool {
 
 impl From<WrittenPermissions> for Permissions {
     fn from(written: WrittenPermissions) -> Self {
-        let WrittenPermissions { mode, rules, directories, hooked, opened, plans } = written;
+        let WrittenPermissions { mode, rules, directories, hooked, opened, protect, plans } =
+            written;
         let mode = if plans { PermissionMode::Plan } else { mode };
-        Self { mode, rules, directories, hooked, opened }
+        Self { mode, rules, directories, hooked, opened, protect }
     }
 }
 
 impl From<Permissions> for WrittenPermissions {
     fn from(permissions: Permissions) -> Self {
-        let Permissions { mode, rules, directories, hooked, opened } = permissions;
+        let Permissions { mode, rules, directories, hooked, opened, protect } = permissions;
         let plans = mode == PermissionMode::Plan;
         Self {
             mode: if plans { PermissionMode::ReadOnly } else { mode },
@@ -67,6 +73,7 @@ impl From<Permissions> for WrittenPermissions {
             directories,
             hooked,
             opened,
+            protect,
             plans,
         }
     }

@@ -8,6 +8,7 @@ mod attempt;
 mod hosts;
 mod limits;
 mod looks;
+mod obeyed;
 mod openings;
 mod protected;
 mod query;

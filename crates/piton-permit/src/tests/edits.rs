@@ -175,3 +175,30 @@ fn in_auto_no_call_writes_what_others_obey_or_leaves_for_a_host_that_nobody_open
     assert_eq!(edit(&all, ".git/config"), Allow);
     assert_eq!(fetch(&all, "http://a.example/"), Allow);
 }
+
+// `[sandbox] protect` holds for tools that no wall stands around, too.
+#[test]
+fn what_the_settings_protect_asks_like_what_everybody_protects() {
+    use RuleEffect::{Allow, Ask};
+    let protect = ["own", "deploy/*/run", "/h/work/.bashrc", "/h/lib/x"].map(str::to_owned);
+    for mode in [PermissionMode::Auto, PermissionMode::AcceptEdits] {
+        let permissions = Permissions {
+            mode,
+            directories: vec!["/h/lib".into()],
+            protect: protect.to_vec(),
+            ..Permissions::default()
+        };
+        let edit = |path: &str| {
+            let arguments = serde_json::json!({ "path": path }).to_string();
+            super::super::permit(&permissions, "/h/work", tool("edit_file", Does::Edit), &arguments)
+        };
+        for path in
+            ["own", "own/a", "a/../own", "deploy/a/run", ".bashrc", "/h/lib/x", "/h/lib/own/b"]
+        {
+            assert_eq!(edit(path), Ask, "{path}");
+        }
+        for path in ["owner", "a/own", "deploy/run", "deploy/a/b/run", "a/.bashrc", "/h/lib/y"] {
+            assert_eq!(edit(path), Allow, "{path}");
+        }
+    }
+}

@@ -1,11 +1,13 @@
 //! Where tools work.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use piton_core::event::Permissions;
 use piton_core::id::ConversationId;
 
 use super::closed::Closed;
+use crate::sandbox;
 
 /// Where tools work.
 #[derive(Clone, Debug)]
@@ -28,6 +30,17 @@ impl Site {
     pub(crate) fn added(&self, path: &Path) -> Option<&Path> {
         let directories = self.permissions.directories.iter().map(Path::new);
         directories.filter(|it| it.is_absolute()).find(|directory| path.starts_with(directory))
+    }
+
+    /// The name under which programs outside the sandbox obey a file that has several names, if `path` is another of
+    /// them.
+    pub(crate) fn obeyed_as(&self, path: &Path) -> Option<PathBuf> {
+        let file = path.symlink_metadata().ok().filter(|it| it.is_file() && 1 < it.nlink())?;
+        let Permissions { directories, protect, .. } = &self.permissions;
+        let roots =
+            [&self.workspace].into_iter().cloned().chain(directories.iter().map(Into::into));
+        let more: Vec<_> = protect.iter().map(PathBuf::from).collect();
+        sandbox::other_name(path, &file, &roots.collect::<Vec<_>>(), &more)
     }
 
     /// The workspace and the directories beside it, for the model.

@@ -44,6 +44,8 @@ impl Place {
             return Err(Refusal("an empty path, or one with a NUL, names nothing".into()));
         }
         let (real, rest) = resolve(&site.workspace.join(path), path)?;
+        // A second name of a file that others obey means that file, as a link does.
+        let real = site.obeyed_as(&real).unwrap_or(real);
         let added = if real.starts_with(&site.workspace) {
             None
         } else {

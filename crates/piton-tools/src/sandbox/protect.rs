@@ -1,23 +1,23 @@
 //! What programs outside the wall run or obey later, and no confined command changes: settings and hooks of git,
 //! of editors and of shells, and instructions for agents.
 //!
-//! Names may have `*` for one directory of any name: repositories below a repository are as many as there are.
+//! Names may have stars, since repositories below a repository are as many as there are: `*` is one directory of any
+//! name, `**` any number of them.
 
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use piton_core::permit::obeyed::{OBEYED, OF_USER};
 
 use super::looks::worktree::named_in;
 
 mod named;
 
-/// What is protected in a workspace, and in directories that were added to it.
-const NAMES: [&str; 24] = [
-    ".agents",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".envrc",
-    ".gemini",
+/// What of git is protected in a workspace, and in directories that were added to it.
+const OF_GIT: [&str; 9] = [
     ".git",
     ".git/commondir",
     ".git/config",
@@ -27,52 +27,31 @@ const NAMES: [&str; 24] = [
     ".git/worktrees/*/commondir",
     ".git/worktrees/*/config.worktree",
     ".git/worktrees/*/gitdir",
-    ".mcp.json",
-    ".opencode",
-    ".piton",
-    ".vscode",
-    "AGENTS.md",
-    "CLAUDE.local.md",
-    "CLAUDE.md",
-    "GEMINI.md",
-    "QWEN.md",
 ];
-/// What is protected in the repository of a submodule.
-const OF_SUBMODULE: [&str; 5] =
-    ["commondir", "config", "config.worktree", "hooks", "info/attributes"];
-/// Where such repositories are: a name of a submodule may have slashes.
-const SUBMODULES: [&str; 4] =
-    [".git/modules/*", ".git/modules/*/*", ".git/modules/*/*/*", ".git/modules/*/*/*/*"];
-/// What programs run or obey that work in the user's own directory, where that is a workspace.
-const OF_USER: [&str; 17] = [
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".config/autostart",
-    ".config/environment.d",
-    ".config/fish",
-    ".config/git",
-    ".config/systemd",
-    ".gitconfig",
-    ".local/bin",
-    ".npmrc",
-    ".profile",
-    ".xprofile",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
+/// What is protected in the repositories of submodules, whose names may have slashes.
+const OF_SUBMODULES: [&str; 5] = [
+    ".git/modules/**/commondir",
+    ".git/modules/**/config",
+    ".git/modules/**/config.worktree",
+    ".git/modules/**/hooks",
+    ".git/modules/**/info/attributes",
 ];
-/// Of those, what is a directory whose other files are nobody's concern: what counts is that it is no file or link.
+/// Directories whose other files are nobody's concern: what counts is that they are no files and no links.
 const WAYS: [&str; 2] = [".git", ".vscode"];
-/// The files of the second one.
-const EDITOR: [&str; 2] = [".vscode/settings.json", ".vscode/tasks.json"];
 /// What is protected in the repository of a worktree, wherever it lies.
 const OF_REPOSITORY: [&str; 4] = ["config", "config.worktree", "hooks", "info/attributes"];
 /// What says in a worktree's own place which repository it belongs to.
 const OF_WORKTREE: [&str; 3] = ["commondir", "config.worktree", "gitdir"];
 /// Most places that are found. A repository with more submodules is protected in part.
 const FOUND_MAX: usize = 1_000;
+/// Most directories that one star stands for.
+const WALKED_MAX: usize = 4 * FOUND_MAX;
+/// What may have thousands of directories in a repository, and nothing that git obeys.
+const STORES: [&str; 4] = ["lfs", "logs", "objects", "refs"];
+/// What makes a directory a repository of git.
+const HEAD: &str = "HEAD";
+/// How deep a protected directory is looked through for a file.
+const DEPTH_MAX: usize = 4;
 
 /// What is protected below these places, and `more`: names below each of them, or whole places.
 pub(super) fn places(roots: &[PathBuf], more: &[PathBuf], user: Option<&Path>) -> Vec<PathBuf> {
@@ -81,14 +60,13 @@ pub(super) fn places(roots: &[PathBuf], more: &[PathBuf], user: Option<&Path>) -
         if let Some(user) = user.filter(|user| user.starts_with(root)) {
             places.extend(OF_USER.map(|name| user.join(name)));
         }
-        for submodule in SUBMODULES.map(|name| root.join(name)) {
-            places.extend(OF_SUBMODULE.map(|name| submodule.join(name)));
-        }
         let named = named::by_repository(root);
         places.extend(named.into_iter().filter(|place| place.starts_with(root)));
+        let ways = WAYS.iter().filter(|way| !OF_GIT.contains(way));
+        let names = OF_GIT.iter().chain(&OF_SUBMODULES).chain(&OBEYED).chain(ways);
         // A whole place stays what it is.
-        let names = NAMES.iter().chain(&EDITOR).map(Path::new);
-        places.extend(names.chain(more.iter().map(PathBuf::as_path)).map(|name| root.join(name)));
+        let names = names.map(Path::new).chain(more.iter().map(PathBuf::as_path));
+        places.extend(names.map(|name| root.join(name)));
         if let Some(own) = named_in(&root.join(".git"), "gitdir: ", root) {
             let common = named_in(&own.join("commondir"), "", &own);
             let common =
@@ -107,10 +85,10 @@ pub(super) fn places(roots: &[PathBuf], more: &[PathBuf], user: Option<&Path>) -
 
 /// What of these places is there, by name. Directories that only lead to others are left out.
 pub(crate) fn found(places: &[PathBuf]) -> Vec<PathBuf> {
+    let Named { exact, starred } = Named::of(places);
     // What is named as it is comes first: many others leave no room for the rest.
-    let (starred, exact): (Vec<_>, Vec<_>) = places.iter().partition(|place| has_star(place));
-    let mut found: Vec<_> = exact.into_iter().cloned().collect();
-    found.extend(starred.into_iter().flat_map(|place| expand(place)));
+    let starred = starred.into_iter().flat_map(|starred| starred.places);
+    let mut found: Vec<_> = exact.into_iter().cloned().chain(starred).collect();
     found.retain(|place| {
         let kind = place.symlink_metadata();
         kind.is_ok_and(|kind| !(is_way(place) && kind.is_dir()))
@@ -121,9 +99,28 @@ pub(crate) fn found(places: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a place stands for several.
-pub(crate) fn has_star(place: &Path) -> bool {
-    place.components().any(|part| part == Component::Normal("*".as_ref()))
+/// The protected place, if any, at or below which a file with several names has one of them: this file. Not, if
+/// `place` itself is protected.
+pub(crate) fn other_name(
+    place: &Path,
+    file: &Metadata,
+    roots: &[PathBuf],
+    more: &[PathBuf],
+) -> Option<PathBuf> {
+    let found = found(&places(roots, more, None));
+    let is_obeyed = found.iter().any(|obeyed| place.starts_with(obeyed));
+    let is_it = |other: &Metadata| (other.dev(), other.ino()) == (file.dev(), file.ino());
+    found.iter().filter(|_| !is_obeyed).find_map(|obeyed| named_below(obeyed, DEPTH_MAX, &is_it))
+}
+
+fn named_below(place: &Path, depth: usize, is_it: &impl Fn(&Metadata) -> bool) -> Option<PathBuf> {
+    let kind = place.symlink_metadata().ok()?;
+    if !kind.is_dir() {
+        return is_it(&kind).then(|| place.to_owned());
+    }
+    let entries = fs::read_dir(place).into_iter().flatten().flatten().take(WALKED_MAX);
+    let deeper = depth.checked_sub(1)?;
+    entries.into_iter().find_map(|entry| named_below(&entry.path(), deeper, is_it))
 }
 
 /// Whether a place, as a directory, only leads to others: what else is in it is nobody's concern.
@@ -131,21 +128,97 @@ pub(crate) fn is_way(place: &Path) -> bool {
     WAYS.iter().any(|way| place.ends_with(way))
 }
 
-/// All names that a place with stars stands for. Whether they are there is another question.
-pub(crate) fn expand(place: &Path) -> Vec<PathBuf> {
-    let mut open = vec![PathBuf::new()];
-    for part in place.components() {
-        if part != Component::Normal("*".as_ref()) {
-            for place in &mut open {
-                place.push(part);
+/// Names of places, and what those with stars stand for. Whether it is there is another question.
+pub(crate) struct Named<'a> {
+    pub(crate) exact: Vec<&'a PathBuf>,
+    pub(crate) starred: Vec<Starred>,
+}
+
+/// What names with one star stand for.
+pub(crate) struct Starred {
+    /// What stands before the star.
+    pub(crate) above: PathBuf,
+    pub(crate) places: Vec<PathBuf>,
+    /// Whether there are more.
+    pub(crate) is_cut: bool,
+}
+
+impl<'a> Named<'a> {
+    /// Looks what stars stand for. Each directory is read once, however many names lead through it.
+    pub(crate) fn of(places: &'a [PathBuf]) -> Self {
+        let mut exact = Vec::new();
+        let mut stars: BTreeMap<(PathBuf, Star), Vec<PathBuf>> = BTreeMap::new();
+        for place in places {
+            match Star::first_in(place) {
+                Some((above, star, rest)) => stars.entry((above, star)).or_default().push(rest),
+                None => exact.push(place),
             }
-            continue;
         }
-        let entries = open.iter().flat_map(|it| fs::read_dir(it).into_iter().flatten().flatten());
-        let directories = entries.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()));
-        open = directories.take(FOUND_MAX).map(|entry| entry.path()).collect();
+        let starred = stars.into_iter().map(|((above, star), rests)| {
+            let (directories, is_cut) = star.directories(&above);
+            let places = directories.iter().flat_map(|it| rests.iter().map(|rest| it.join(rest)));
+            Starred { places: places.flat_map(further).collect(), above, is_cut }
+        });
+        Self { starred: starred.collect(), exact }
     }
-    open
+}
+
+/// The same for a name that may have one more star: older records have such names.
+fn further(place: PathBuf) -> Vec<PathBuf> {
+    if Star::first_in(&place).is_none() {
+        return vec![place];
+    }
+    Named::of(&[place]).starred.into_iter().flat_map(|starred| starred.places).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Star {
+    /// Any directory.
+    One,
+    /// Any directory, and those below it.
+    All,
+}
+
+impl Star {
+    /// What stands before the first star of a name, the star, and what stands behind it.
+    fn first_in(place: &Path) -> Option<(PathBuf, Self, PathBuf)> {
+        let mut above = PathBuf::new();
+        let mut parts = place.iter();
+        loop {
+            let part = parts.next()?;
+            let star = [("*", Self::One), ("**", Self::All)].into_iter().find(|it| part == it.0);
+            if let Some((_, star)) = star {
+                return Some((above, star, parts.as_path().to_owned()));
+            }
+            above.push(part);
+        }
+    }
+
+    /// The directories that it stands for, those first that are nearer, and whether there are more.
+    fn directories(self, above: &Path) -> (Vec<PathBuf>, bool) {
+        let mut found = Vec::new();
+        let (mut next, mut walked) = (Some(above.to_owned()), 0);
+        while let Some(directory) = next.filter(|_| found.len() < WALKED_MAX) {
+            found.extend(below(&directory));
+            next = found.get(walked).filter(|_| self == Self::All).cloned();
+            walked += 1;
+        }
+        let is_cut = WALKED_MAX <= found.len();
+        found.truncate(WALKED_MAX);
+        (found, is_cut)
+    }
+}
+
+/// The directories in one. What a repository of git stores is none: nothing in it is obeyed.
+fn below(directory: &Path) -> Vec<PathBuf> {
+    let is_repository = directory.join(HEAD).is_file();
+    let is_store = |name: &OsStr| is_repository && STORES.iter().any(|store| name == *store);
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let directories = entries.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()));
+    let others = directories.filter(|it| !is_store(&it.file_name())).map(|it| it.path());
+    let mut others: Vec<_> = others.take(WALKED_MAX).collect();
+    others.sort();
+    others
 }
 
 #[cfg(test)]
@@ -176,6 +249,72 @@ mod tests {
             names(&root, &["own"]),
             ".git/config .git/hooks .git/modules/a/hooks .git/modules/b/config .vscode/tasks.json own"
         );
+    }
+
+    // A submodule may have any name, and a directory becomes a repository in any order.
+    #[test]
+    fn repositories_of_submodules_are_found_however_deep() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let modules = root.join(".git/modules");
+        for place in ["a/b/c/d/e/f/hooks", "a/modules/x", "a/objects/config", "later/info"] {
+            fs::create_dir_all(modules.join(place)).unwrap();
+        }
+        for file in ["a/HEAD", "a/config", "a/modules/x/config", "later/info/attributes"] {
+            fs::write(modules.join(file), "").unwrap();
+        }
+        let base = ".git/modules";
+        assert_eq!(
+            names(&root, &[]),
+            format!(
+                "{base}/a/b/c/d/e/f/hooks {base}/a/config {base}/a/modules/x/config \
+                 {base}/later/info/attributes"
+            )
+        );
+    }
+
+    #[test]
+    fn more_than_is_looked_through_is_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().canonicalize().unwrap();
+        let stars = [place.join("**/config")];
+        let is_cut = || Named::of(&stars).starred.iter().any(|starred| starred.is_cut);
+        fs::create_dir(place.join("a")).unwrap();
+        assert!(!is_cut());
+        for number in 0..WALKED_MAX {
+            fs::create_dir(place.join(format!("a/{number}"))).unwrap();
+        }
+        assert!(is_cut());
+    }
+
+    // Records of older versions have such names.
+    #[test]
+    fn a_name_with_several_stars_is_understood() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(place.join("a/b")).unwrap();
+        fs::write(place.join("a/b/config"), "").unwrap();
+        assert_eq!(found(&[place.join("*/*/config")]), [place.join("a/b/config")]);
+    }
+
+    #[test]
+    fn a_file_with_several_names_is_known_by_the_protected_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git/hooks/deep")).unwrap();
+        for (file, name) in [("AGENTS.md", "a"), (".git/hooks/deep/x", "b"), ("plain", "c")] {
+            fs::write(root.join(file), "").unwrap();
+            fs::hard_link(root.join(file), root.join(name)).unwrap();
+        }
+        let other = |name: &str| {
+            let file = root.join(name).symlink_metadata().unwrap();
+            other_name(&root.join(name), &file, std::slice::from_ref(&root), &[])
+        };
+        assert_eq!(other("a"), Some(root.join("AGENTS.md")));
+        assert_eq!(other("b"), Some(root.join(".git/hooks/deep/x")));
+        for own in ["AGENTS.md", ".git/hooks/deep/x", "plain", "c"] {
+            assert_eq!(other(own), None, "{own}");
+        }
     }
 
     #[test]

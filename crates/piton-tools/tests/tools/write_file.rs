@@ -91,6 +91,29 @@ async fn a_link_inside_the_workspace_stays_a_link() {
     assert!(bench.path("link").is_symlink());
 }
 
+// A command made a second name of what others obey, where nothing kept it from that.
+#[tokio::test]
+async fn a_second_name_of_what_others_obey_means_that_file() {
+    let bench = Bench::new("write_file");
+    bench.file("AGENTS.md", "Be kind.\n");
+    let arguments = json!({"path": "h", "content": "Be evil.\n"});
+    bench.file("h", "mine\n");
+    let before = bench.prepare(&arguments).await.unwrap();
+    assert_eq!(before.path.as_deref(), Some("h"));
+    fs::remove_file(bench.path("h")).unwrap();
+    fs::hard_link(bench.path("AGENTS.md"), bench.path("h")).unwrap();
+    let prepared = bench.prepare(&arguments).await.unwrap();
+    assert_eq!(prepared.path.as_deref(), Some("AGENTS.md"));
+    // The second name came after the look.
+    let Handle::Edit { path: _, before: _, after } = before.handle else { panic!() };
+    let Handle::Edit { path: _, before, .. } = prepared.handle else { panic!() };
+    let handle = Handle::Edit { path: "h".into(), before, after };
+    let late = bench.run(&arguments, &handle).await;
+    assert_eq!(late.outcome, Outcome::Failed);
+    assert!(late.text.contains("another name of `") && late.text.contains("AGENTS.md`: use that"));
+    assert_eq!(bench.content("AGENTS.md"), "Be kind.\n");
+}
+
 #[tokio::test]
 async fn what_cannot_be_written_is_refused() {
     let bench = Bench::new("write_file");

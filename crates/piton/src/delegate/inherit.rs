@@ -128,12 +128,12 @@ fn narrowed(own: &Permissions, parent: &Permissions, given: &Permissions) -> Per
     rules.extend(parent.rules.iter().filter(missing).cloned());
     let mut directories = own.directories.clone();
     directories.retain(|directory| parent.directories.contains(directory));
-    // Hooks are the user's, and those of now look at every call.
-    let hooked = parent.hooked.clone();
+    // Hooks and what is protected are the user's, and those of now count for every call.
+    let (hooked, protect) = (parent.hooked.clone(), parent.protect.clone());
     // What the settings open, they open for both.
     let is_same = own.opened == parent.opened;
     let opened = if is_same { own.opened.clone() } else { Box::default() };
-    Permissions { mode, rules, directories, hooked, opened }
+    Permissions { mode, rules, directories, hooked, opened, protect }
 }
 
 /// How much a mode lets run without asking.

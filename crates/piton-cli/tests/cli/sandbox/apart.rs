@@ -158,6 +158,7 @@ async fn what_is_not_protected_goes_on_as_before() {
         "git init -q sub && cd sub && git config user.name n && git config user.email e && \
          echo x > f && git add f && git commit -q -m x && git checkout -q -b other && git gc -q",
         "mkdir -p a/b && mv a/b c && echo x > c/f && ln c/f c/h && ln -s c l && mv c d && rm -r a d",
+        "mkdir a b && echo x > a/f && mv a/f b/f && ln b/f a/g && mkdir a/d && mv a/d b && rm -r a b",
     ] {
         let done = Cell::new(When::Always).run(command).await;
         assert_eq!(done.exit_code, Some(0), "{command}: {}", done.text);

@@ -58,6 +58,12 @@ impl Change {
         new: &[u8],
     ) -> Result<Placed, Refusal> {
         let shown = &entry.shown;
+        if let Some(obeyed) = site.obeyed_as(&self.place.absolute(site)) {
+            return Err(Refusal(format!(
+                "`{shown}` has become another name of `{}`: use that. It is unchanged",
+                obeyed.display()
+            )));
+        }
         let undo = Undo::new(&site.scratch);
         let version = Version { in_place: true, ..self.version(site) };
         let unchanged = |error: io::Error| {

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use piton_core::id::Digest;
+use piton_core::permit::obeyed::stands_for;
 use rustix::process::test_kill_process_group;
 use serde::{Deserialize, Serialize};
 
@@ -306,15 +307,7 @@ impl Note {
 
     /// Whether a place is among those that were noted, or below one of them.
     fn covers(&self, place: &Path) -> bool {
-        let is_above = |noted: &Raw| {
-            let noted = noted.path();
-            let mut parts = place.components();
-            noted.components().all(|part| {
-                let other = parts.next();
-                other.is_some() && (part.as_os_str() == "*" || other == Some(part))
-            })
-        };
-        self.places.iter().any(is_above)
+        self.places.iter().any(|noted| stands_for(&noted.path(), place))
     }
 
     /// Takes over what was noted here: it was before anything that runs now.

@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::files::digest;
-use crate::sandbox;
+use crate::sandbox::{self, Named, Starred};
 use crate::supervise::record::change::Raw;
 
 /// Most of a file that is kept, in bytes. Of a larger one only the digest is known.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Most that is kept in all, in bytes.
 const SCENE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Most files and links at one place, and at all that stars stand for.
+/// Most files and links at one place, or at all that one star stands for.
 const THINGS_MAX: usize = 1_000;
 /// How deep directories are looked into.
 const DEPTH_MAX: usize = 4;
@@ -78,20 +78,18 @@ impl Scene {
     /// What stands at these places, and below those that are directories.
     pub(crate) fn read(places: &[PathBuf]) -> Self {
         let mut eye = Eye { things: BTreeMap::new(), room: SCENE_BYTES_MAX, left: THINGS_MAX };
-        // Those with stars come last: many of them leave no room for others.
-        let (starred, exact): (Vec<_>, Vec<_>) =
-            places.iter().partition(|place| sandbox::has_star(place));
+        let Named { exact, starred } = Named::of(places);
         for place in exact {
             eye.left = THINGS_MAX;
             eye.look(place, if sandbox::is_way(place) { 0 } else { DEPTH_MAX });
-            if eye.left == 0 {
-                // There is more than is looked at, and that by itself is told.
-                eye.things.insert(Raw::of(place), Thing::Odd);
-            }
+            eye.tell_more(place, false);
         }
-        eye.left = THINGS_MAX;
-        for place in starred.into_iter().flat_map(|place| sandbox::expand(place)) {
-            eye.look(&place, DEPTH_MAX);
+        for Starred { above, places, is_cut } in starred {
+            eye.left = THINGS_MAX;
+            for place in places {
+                eye.look(&place, DEPTH_MAX);
+            }
+            eye.tell_more(&above, is_cut);
         }
         Self(eye.things)
     }
@@ -134,6 +132,13 @@ struct Eye {
 }
 
 impl Eye {
+    /// Notes that there is more at a place than is looked at: that by itself is told.
+    fn tell_more(&mut self, place: &Path, is_cut: bool) {
+        if is_cut || self.left == 0 {
+            self.things.insert(Raw::of(place), Thing::Odd);
+        }
+    }
+
     fn look(&mut self, place: &Path, depth: usize) {
         if self.left == 0 {
             return;
