@@ -5,6 +5,7 @@
 
 mod apart;
 mod attempt;
+mod hidden;
 mod hosts;
 mod limits;
 mod looks;
@@ -18,6 +19,7 @@ mod table;
 use std::fs;
 use std::net::UdpSocket;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 use piton_core::event::{Handle, Outcome, PermissionMode, Permissions};
@@ -31,6 +33,11 @@ use tokio_util::sync::CancellationToken;
 
 use self::attempt::attempt;
 pub(crate) use self::table::picture;
+
+/// Whose numbers an ordinary user has here.
+const NOBODY: &str = "65534";
+/// Says that these tests are run again by an ordinary user.
+const AGAIN: &str = "PITON_AS_NOBODY";
 
 const CALL: CallId = CallId { turn: TurnId(1), step: 1, index: 0 };
 
@@ -324,4 +331,25 @@ fn makes_an_attempt() {
     let Ok(words) = std::env::var("PITON_ATTEMPT") else { return };
     let words: Vec<_> = words.split(' ').collect();
     attempt(words.try_into().unwrap());
+}
+
+/// Runs tests of a module again, as an ordinary user.
+fn again_as_nobody(module: &str, names: &[&str]) {
+    if std::env::var_os(AGAIN).is_some() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    for name in names {
+        let done = Command::new("setpriv")
+            .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"])
+            .arg(&program)
+            .args(["--exact", &format!("sandbox::{module}::{name}")])
+            .env(AGAIN, "1")
+            .env("HOME", "/tmp")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success(), "{name}: {said}");
+        assert!(said.contains("1 passed"), "{name}: {said}");
+    }
 }

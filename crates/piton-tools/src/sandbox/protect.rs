@@ -6,40 +6,27 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{self, Metadata};
+use std::fs::{self, FileType, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use piton_core::permit::obeyed::{OBEYED, OF_USER};
 
+use self::gitlinks::GIT;
 use super::looks::worktree::named_in;
 
+mod gitlinks;
 mod named;
 
-/// What of git is protected in a workspace, and in directories that were added to it.
-const OF_GIT: [&str; 9] = [
-    ".git",
-    ".git/commondir",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/hooks",
-    ".git/info/attributes",
-    ".git/worktrees/*/commondir",
-    ".git/worktrees/*/config.worktree",
-    ".git/worktrees/*/gitdir",
-];
-/// What is protected in the repositories of submodules, whose names may have slashes.
-const OF_SUBMODULES: [&str; 5] = [
-    ".git/modules/**/commondir",
-    ".git/modules/**/config",
-    ".git/modules/**/config.worktree",
-    ".git/modules/**/hooks",
-    ".git/modules/**/info/attributes",
-];
+/// What git obeys in a repository.
+const OF_REPOSITORY: [&str; 7] =
+    ["branches", "commondir", "config", "config.worktree", "hooks", "info/attributes", "remotes"];
+/// Where the repositories of submodules lie, whose names may have slashes.
+const MODULES: &str = ".git/modules/**";
+/// Where a repository keeps what its worktrees are.
+const WORKTREES: &str = ".git/worktrees/*";
 /// Directories whose other files are nobody's concern: what counts is that they are no files and no links.
 const WAYS: [&str; 2] = [".git", ".vscode"];
-/// What is protected in the repository of a worktree, wherever it lies.
-const OF_REPOSITORY: [&str; 4] = ["config", "config.worktree", "hooks", "info/attributes"];
 /// What says in a worktree's own place which repository it belongs to.
 const OF_WORKTREE: [&str; 3] = ["commondir", "config.worktree", "gitdir"];
 /// Most places that are found. A repository with more submodules is protected in part.
@@ -50,8 +37,8 @@ const WALKED_MAX: usize = 4 * FOUND_MAX;
 const STORES: [&str; 4] = ["lfs", "logs", "objects", "refs"];
 /// What makes a directory a repository of git.
 const HEAD: &str = "HEAD";
-/// How deep a protected directory is looked through for a file.
-const DEPTH_MAX: usize = 4;
+/// How deep a protected directory is looked through for a file, or for links.
+const DEPTH_MAX: usize = 32;
 
 /// What is protected below these places, and `more`: names below each of them, or whole places.
 pub(super) fn places(roots: &[PathBuf], more: &[PathBuf], user: Option<&Path>) -> Vec<PathBuf> {
@@ -60,27 +47,79 @@ pub(super) fn places(roots: &[PathBuf], more: &[PathBuf], user: Option<&Path>) -
         if let Some(user) = user.filter(|user| user.starts_with(root)) {
             places.extend(OF_USER.map(|name| user.join(name)));
         }
-        let named = named::by_repository(root);
+        let named = named::by_workspace(root, user);
         places.extend(named.into_iter().filter(|place| place.starts_with(root)));
-        let ways = WAYS.iter().filter(|way| !OF_GIT.contains(way));
-        let names = OF_GIT.iter().chain(&OF_SUBMODULES).chain(&OBEYED).chain(ways);
+        places.extend(of_git(root));
+        let ways = WAYS.map(Path::new).into_iter();
         // A whole place stays what it is.
-        let names = names.map(Path::new).chain(more.iter().map(PathBuf::as_path));
+        let names = ways.chain(OBEYED.map(Path::new)).chain(more.iter().map(PathBuf::as_path));
         places.extend(names.map(|name| root.join(name)));
-        if let Some(own) = named_in(&root.join(".git"), "gitdir: ", root) {
-            let common = named_in(&own.join("commondir"), "", &own);
-            let common =
-                common.into_iter().flat_map(|place| OF_REPOSITORY.map(|it| place.join(it)));
-            places.extend(common.chain(OF_WORKTREE.map(|it| own.join(it))));
-        }
     }
-    // What is a link is another place as well: both count.
+    // What is a link is another place as well: both count. Not, if that is all of a workspace.
+    let is_part = |place: &PathBuf| !roots.iter().any(|root| root.starts_with(place));
     let behind = |place: &PathBuf| place.canonicalize().ok().filter(|real| real != place);
-    let real: Vec<_> = places.iter().filter_map(behind).collect();
+    let real: Vec<_> = places.iter().filter_map(behind).filter(is_part).collect();
     places.extend(real);
+    let linked: Vec<_> = found(&places).iter().flat_map(|place| behind_links_in(place)).collect();
+    let is_open = |place: &PathBuf| roots.iter().any(|root| place.starts_with(root));
+    places.extend(linked.into_iter().filter(is_open).filter(is_part));
     places.sort();
     places.dedup();
     places
+}
+
+/// What of git is protected in a workspace, or a directory that was added to one.
+fn of_git(root: &Path) -> Vec<PathBuf> {
+    let of = |repository: &Path| OF_REPOSITORY.map(|name| repository.join(name));
+    let mut places = Vec::from(of(&root.join(GIT)));
+    places.extend(of(&root.join(MODULES)));
+    places.extend(OF_WORKTREE.map(|name| root.join(WORKTREES).join(name)));
+    // With a head, any directory can be a repository by itself.
+    let head = root.join(HEAD);
+    if head.is_file() {
+        places.extend(of(root));
+    } else {
+        places.push(head);
+    }
+    for submodule in gitlinks::below(root) {
+        let own = root.join(submodule).join(GIT);
+        places.extend(of(&own));
+        places.push(own);
+    }
+    if let Some(own) = named_in(&root.join(GIT), "gitdir: ", root) {
+        let common = named_in(&own.join("commondir"), "", &own);
+        places.extend(common.iter().flat_map(|place| of(place)));
+        places.extend(OF_WORKTREE.map(|name| own.join(name)));
+    }
+    places
+}
+
+/// What links lead to that lie in a protected directory.
+fn behind_links_in(place: &Path) -> Vec<PathBuf> {
+    let mut behind = Vec::new();
+    let is_directory = place.symlink_metadata().is_ok_and(|it| it.is_dir());
+    let depth = if is_directory { DEPTH_MAX } else { 0 };
+    walk(place, depth, &mut { WALKED_MAX }, &mut |entry, kind| {
+        if kind.is_symlink() {
+            behind.extend(entry.canonicalize());
+        }
+        false
+    });
+    behind
+}
+
+/// Shows what is in a directory and below, until it has been enough or nothing is `left` to show; then it is true.
+fn walk<S>(place: &Path, depth: usize, left: &mut usize, show: &mut S) -> bool
+where
+    S: FnMut(&Path, FileType) -> bool,
+{
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| {
+        let (Ok(kind), Some(fewer)) = (entry.file_type(), left.checked_sub(1)) else { return true };
+        *left = fewer;
+        show(&entry.path(), kind) || (kind.is_dir() && walk(&entry.path(), depth, left, show))
+    })
 }
 
 /// What of these places is there, by name. Directories that only lead to others are left out.
@@ -109,18 +148,37 @@ pub(crate) fn other_name(
 ) -> Option<PathBuf> {
     let found = found(&places(roots, more, None));
     let is_obeyed = found.iter().any(|obeyed| place.starts_with(obeyed));
-    let is_it = |other: &Metadata| (other.dev(), other.ino()) == (file.dev(), file.ino());
-    found.iter().filter(|_| !is_obeyed).find_map(|obeyed| named_below(obeyed, DEPTH_MAX, &is_it))
+    found.iter().filter(|_| !is_obeyed).find_map(|obeyed| named_below(obeyed, file))
 }
 
-fn named_below(place: &Path, depth: usize, is_it: &impl Fn(&Metadata) -> bool) -> Option<PathBuf> {
-    let kind = place.symlink_metadata().ok()?;
-    if !kind.is_dir() {
-        return is_it(&kind).then(|| place.to_owned());
+/// The name that a file has at a place, or below it.
+fn named_below(place: &Path, file: &Metadata) -> Option<PathBuf> {
+    let is_it = |place: &Path| {
+        let other = place.symlink_metadata();
+        other.is_ok_and(|other| (other.dev(), other.ino()) == (file.dev(), file.ino()))
+    };
+    if is_it(place) {
+        return Some(place.to_owned());
     }
-    let entries = fs::read_dir(place).into_iter().flatten().flatten().take(WALKED_MAX);
-    let deeper = depth.checked_sub(1)?;
-    entries.into_iter().find_map(|entry| named_below(&entry.path(), deeper, is_it))
+    let mut name = None;
+    walk(place, DEPTH_MAX, &mut { WALKED_MAX }, &mut |entry, _| {
+        name = is_it(entry).then(|| entry.to_owned());
+        name.is_some()
+    });
+    name
+}
+
+/// Repositories of git that are submodules of one of these by now, with the place at which each is, and what git
+/// obeys there. `known` are left out.
+pub(crate) fn new_submodules(known: &[PathBuf]) -> Vec<(PathBuf, Vec<PathBuf>)> {
+    let repositories = known.iter().filter(|place| place.ends_with(GIT));
+    let roots = repositories.filter_map(|place| place.parent());
+    let below =
+        |root: &Path| gitlinks::below(root).into_iter().map(|name| root.join(name)).collect();
+    let submodules = roots.flat_map(|root| -> Vec<_> { below(root) });
+    let places = submodules.map(|submodule| submodule.join(GIT)).filter(|it| !known.contains(it));
+    let obeyed = |place: &Path| OF_REPOSITORY.map(|name| place.join(name)).into();
+    places.map(|place| (place.clone(), obeyed(&place))).collect()
 }
 
 /// Whether a place, as a directory, only leads to others: what else is in it is nobody's concern.
@@ -211,10 +269,15 @@ impl Star {
 
 /// The directories in one. What a repository of git stores is none: nothing in it is obeyed.
 fn below(directory: &Path) -> Vec<PathBuf> {
+    if directory.is_symlink() {
+        return Vec::new();
+    }
     let is_repository = directory.join(HEAD).is_file();
     let is_store = |name: &OsStr| is_repository && STORES.iter().any(|store| name == *store);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let directories = entries.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()));
+    // A link, too: that one stands there counts.
+    let leads = |kind: FileType| kind.is_dir() || kind.is_symlink();
+    let directories = entries.filter(|it| it.file_type().is_ok_and(leads));
     let others = directories.filter(|it| !is_store(&it.file_name())).map(|it| it.path());
     let mut others: Vec<_> = others.take(WALKED_MAX).collect();
     others.sort();

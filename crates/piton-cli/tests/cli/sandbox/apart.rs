@@ -9,12 +9,7 @@ use std::process::Command;
 use piton_tools::sandbox::{Limits, Rules, When, try_namespaces};
 
 use super::attempt::attempt;
-use super::{Cell, Row, can_hold};
-
-/// Whose numbers an ordinary user has here.
-const NOBODY: &str = "65534";
-/// Says that these tests are run again by an ordinary user.
-const AGAIN: &str = "PITON_AS_NOBODY";
+use super::{Cell, Row, again_as_nobody, can_hold};
 
 /// Whether there are namespaces here.
 fn are_apart() -> bool {
@@ -243,21 +238,5 @@ const AS_NOBODY: [&str; 7] = [
 
 #[test]
 fn all_of_that_holds_for_an_ordinary_user() {
-    if std::env::var_os(AGAIN).is_some() || !rustix::process::geteuid().is_root() {
-        return;
-    }
-    let program = std::env::current_exe().unwrap();
-    for name in AS_NOBODY {
-        let done = Command::new("setpriv")
-            .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"])
-            .arg(&program)
-            .args(["--exact", &format!("sandbox::apart::{name}")])
-            .env(AGAIN, "1")
-            .env("HOME", "/tmp")
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&done.stdout);
-        assert!(done.status.success(), "{name}: {said}");
-        assert!(said.contains("1 passed"), "{name}: {said}");
-    }
+    again_as_nobody("apart", &AS_NOBODY);
 }

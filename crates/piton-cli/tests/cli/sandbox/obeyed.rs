@@ -10,11 +10,17 @@ use super::can_hold;
 use crate::world::{Ran, World};
 
 /// The ways in which a command is held.
-const WALLS: [&str; 2] = ["", "no-namespaces"];
+pub(super) const WALLS: [&str; 2] = ["", "no-namespaces"];
 const TOLD: &str = "[it changed what programs outside the sandbox obey (";
 
 /// One turn in `auto` that makes these calls, one after the other; the user's own directory is `user`.
-fn play(world: &World, user: &str, calls: &[Value], flags: &[&str], failing: &str) -> Ran {
+pub(super) fn play(
+    world: &World,
+    user: &str,
+    calls: &[Value],
+    flags: &[&str],
+    failing: &str,
+) -> Ran {
     let steps = calls.iter().map(|call| json!({ "calls": [call] }));
     let steps: Vec<_> = steps.chain([json!({ "say": "Done." })]).collect();
     let model = world.script(&json!({ "steps": steps }).to_string());
@@ -24,7 +30,7 @@ fn play(world: &World, user: &str, calls: &[Value], flags: &[&str], failing: &st
     world.ran(command.output().unwrap())
 }
 
-fn shell(command: &str) -> Value {
+pub(super) fn shell(command: &str) -> Value {
     json!({ "tool": "shell", "arguments": { "command": command } })
 }
 

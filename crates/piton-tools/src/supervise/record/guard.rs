@@ -34,7 +34,7 @@ use super::identity::{self, Identity};
 use super::log::{self, Intent, Record, Story, Witness};
 use super::verdict::{Lock, Verdict, verdict};
 use crate::fail;
-use crate::sandbox::Policy;
+use crate::sandbox::{self, Policy};
 
 /// Where the list lies, beside the records of all conversations. No conversation has such a name.
 const LIST: &str = ".guarded";
@@ -288,8 +288,17 @@ impl Note {
 
     /// What is different now, and is somebody's concern.
     fn differences(&self) -> Vec<Difference> {
-        let mut differences = self.before.differences(&Scene::read(&self.paths()));
+        let places = self.paths();
+        let mut differences = self.before.differences(&Scene::read(&places));
         differences.retain(|difference| !harmless::is_harmless(difference));
+        differences.extend(new_submodules(&places));
+        let is_whole = |it: &&Difference| it.before.is_none() && it.after == Some(Thing::Odd);
+        let whole: Vec<_> =
+            differences.iter().filter(is_whole).map(|it| it.place.clone()).collect();
+        // What is new in a directory goes with it.
+        let goes_along =
+            |place: &Path| place.ancestors().skip(1).any(|it| whole.iter().any(|w| w == it));
+        differences.retain(|it| it.before.is_some() || !goes_along(&it.place));
         differences
     }
 
@@ -324,6 +333,21 @@ impl Note {
             }
         }
     }
+}
+
+/// Repositories that have become submodules, and in which git would obey something.
+fn new_submodules(places: &[PathBuf]) -> Vec<Difference> {
+    let is_quiet = |obeyed: &[PathBuf]| {
+        let new = Scene::default().differences(&Scene::read(obeyed));
+        new.iter().all(harmless::is_harmless)
+    };
+    let difference = |(place, obeyed): (PathBuf, Vec<PathBuf>)| {
+        let is_directory = place.symlink_metadata().ok()?.is_dir();
+        let thing = Scene::read(std::slice::from_ref(&place)).at(&place).cloned();
+        let after = Some(thing.unwrap_or(Thing::Odd));
+        (!(is_directory && is_quiet(&obeyed))).then_some(Difference { place, before: None, after })
+    };
+    sandbox::new_submodules(places).into_iter().filter_map(difference).collect()
 }
 
 /// What a place was changed to.

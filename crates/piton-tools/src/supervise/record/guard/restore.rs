@@ -1,16 +1,18 @@
 //! Puts a file or a link where it stood, in place of whatever stands there now.
 //!
 //! Who changed it may still be changing things: no link is followed on the way, and nothing is ever half written. A
-//! new file takes the place of the old one, so a second name of that one leads nowhere any more.
+//! new file takes the place of the old one, so a second name of that one leads nowhere any more. What a command has
+//! put in the way is given another name, and a directory that it has closed is opened for the moment.
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, mkdirat, openat, renameat, symlinkat, unlinkat,
+    AtFlags, CWD, Gid, Mode, OFlags, Uid, chmodat, fchmod, fchown, fstat, mkdirat, openat,
+    renameat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -19,6 +21,8 @@ use crate::sandbox;
 
 /// What a directory allows that has to be made again.
 const DIRECTORY_MODE: u32 = 0o755;
+/// What its owner needs to change what is in it.
+const OWNER_MODE: u32 = 0o700;
 
 /// Makes a place what it was; `None` is empty. An error says why it is not. On a full disk what stands there makes
 /// room: better nothing than what a command has put there.
@@ -36,19 +40,23 @@ fn make(place: &Path, root: &Path, thing: Option<&Thing>) -> io::Result<()> {
         return Err(io::Error::other("it has no name"));
     };
     let Some(thing) = thing else {
-        return match sandbox::open_place(parent) {
-            Ok(parent) => remove(&parent, name.as_bytes()),
-            // What is behind a link, or gone, is not there.
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
-            Err(error) => Err(error.into()),
-        };
+        // What is behind a link, or gone, is not there.
+        let Some(parent) = way_to(parent, root, Way::AsItIs)? else { return Ok(()) };
+        return opened(&parent, || remove(&parent, name.as_bytes()));
     };
-    let parent = make_way(parent, root)?;
+    let Some(parent) = way_to(parent, root, Way::Made)? else {
+        return Err(io::Error::other("there is no way to it"));
+    };
+    opened(&parent, || stand(&parent, name.as_bytes(), thing))
+}
+
+/// Makes a file or a link under a name, in place of what has it.
+fn stand(parent: &OwnedFd, name: &[u8], thing: &Thing) -> io::Result<()> {
     match thing {
         Thing::File { mode, owner, content: Content::Whole(bytes) } => {
             let made = unnamed()?;
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-            let mut file = File::from(openat(&parent, &made, flags, Mode::empty())?);
+            let mut file = File::from(openat(parent, &made, flags, Mode::empty())?);
             let written = file.write_all(&bytes.0).and_then(|()| {
                 let [user, group] = *owner;
                 // Only root gives files away; all others have none to give.
@@ -56,12 +64,12 @@ fn make(place: &Path, root: &Path, thing: Option<&Thing>) -> io::Result<()> {
                 fchmod(&file, Mode::from_raw_mode(*mode))?;
                 Ok(())
             });
-            take_place(&parent, &made, name.as_bytes(), written)
+            take_place(parent, &made, name, written)
         }
         Thing::Link(target) => {
             let made = unnamed()?;
-            symlinkat(target.0.as_slice(), &parent, &made)?;
-            take_place(&parent, &made, name.as_bytes(), Ok(()))
+            symlinkat(target.0.as_slice(), parent, &made)?;
+            take_place(parent, &made, name, Ok(()))
         }
         Thing::File { content: Content::Large { .. }, .. } => {
             Err(io::Error::other("it was too large to be kept"))
@@ -71,8 +79,7 @@ fn make(place: &Path, root: &Path, thing: Option<&Thing>) -> io::Result<()> {
 }
 
 fn unnamed() -> io::Result<String> {
-    let chance = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(format!(".piton-{chance:016x}"))
+    Ok(format!(".piton-{:016x}", chance()?))
 }
 
 /// Gives what was made its name, or takes it away again.
@@ -84,7 +91,7 @@ fn take_place(
 ) -> io::Result<()> {
     let named = written.and_then(|()| match renameat(parent, made, parent, name) {
         Err(Errno::ISDIR | Errno::NOTEMPTY | Errno::EXIST) => {
-            unlinkat(parent, name, AtFlags::REMOVEDIR)?;
+            remove(parent, name)?;
             Ok(renameat(parent, made, parent, name)?)
         }
         done => Ok(done?),
@@ -106,28 +113,64 @@ fn remove(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Gives a directory another name, under which nobody obeys it: what is in it may be too much to be kept elsewhere.
+/// Gives something another name, under which nobody obeys it: what is in it may be too much to be kept elsewhere.
 fn set_aside(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
-    let number = std::process::id();
-    let aside = [b"not-obeyed-", name, format!("-{number}").as_bytes()].concat();
+    let aside = [b"not-obeyed-", name, format!("-{:016x}", chance()?).as_bytes()].concat();
     Ok(renameat(parent, name, parent, aside.as_slice())?)
 }
 
-/// Opens a directory, and makes what is missing of it below the root.
-fn make_way(directory: &Path, root: &Path) -> io::Result<OwnedFd> {
+/// A number that no command can guess, and so no name of which it can take beforehand.
+fn chance() -> io::Result<u64> {
+    getrandom::u64().map_err(|error| io::Error::other(error.to_string()))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As far as it is there.
+    AsItIs,
+    /// What is missing is made, and what is no directory gets another name.
+    Made,
+}
+
+/// A handle on a directory below the root, if there is one.
+fn way_to(directory: &Path, root: &Path, way: Way) -> io::Result<Option<OwnedFd>> {
     let below = directory.strip_prefix(root).map_err(|_| io::Error::other("it is elsewhere"))?;
     let mut at = sandbox::open_place(root)?;
     for name in below {
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        at = match openat(&at, name, flags, Mode::empty()) {
-            Err(Errno::NOENT) => {
-                mkdirat(&at, name, Mode::from_raw_mode(DIRECTORY_MODE))?;
-                openat(&at, name, flags, Mode::empty())?
-            }
-            opened => opened?,
-        };
+        let step = || step_into(&at, name.as_bytes(), way);
+        let Some(next) = opened(&at, step)? else { return Ok(None) };
+        at = next;
     }
-    Ok(at)
+    Ok(Some(at))
+}
+
+fn step_into(at: &OwnedFd, name: &[u8], way: Way) -> io::Result<Option<OwnedFd>> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let found = openat(at, name, flags, Mode::empty());
+    match found {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if way == Way::AsItIs => return Ok(None),
+        Err(Errno::NOENT) => {}
+        Err(Errno::NOTDIR | Errno::LOOP) => set_aside(at, name)?,
+        found => return Ok(Some(found?)),
+    }
+    mkdirat(at, name, Mode::from_raw_mode(DIRECTORY_MODE))?;
+    Ok(Some(openat(at, name, flags, Mode::empty())?))
+}
+
+/// Does something in a directory. If that is not allowed there, its owner is allowed to, for as long as it takes.
+fn opened<T>(directory: &OwnedFd, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    match act() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let mode = Mode::from_raw_mode(fstat(directory)?.st_mode);
+            let name = format!("/proc/self/fd/{}", directory.as_raw_fd());
+            let change = |mode| chmodat(CWD, &name, mode, AtFlags::empty());
+            change(mode | Mode::from_raw_mode(OWNER_MODE)).map_err(|_| error)?;
+            let done = act();
+            change(mode)?;
+            done
+        }
+        done => done,
+    }
 }
 
 #[cfg(test)]
@@ -187,8 +230,28 @@ mod tests {
         symlink("../away", root.join("work/git")).unwrap();
         let (work, place) = (root.join("work"), root.join("work/git/config"));
         let thing = Thing::Link(Raw(b"x".to_vec()));
-        assert!(put(&place, &work, Some(&thing)).is_err());
         put(&place, &work, None).unwrap();
+        assert!(work.join("git").is_symlink(), "nothing stands behind it");
+        put(&place, &work, Some(&thing)).unwrap();
         assert_eq!(fs::read_to_string(root.join("away/config")).unwrap(), "away");
+        assert_eq!(fs::read_link(&place).unwrap(), Path::new("x"));
+        let aside = fs::read_dir(&work).unwrap().find(|it| {
+            it.as_ref().unwrap().file_name().to_str().unwrap().starts_with("not-obeyed-git-")
+        });
+        assert!(aside.unwrap().unwrap().path().is_symlink(), "what stood in the way is kept");
+    }
+
+    // As a user without rights, to whom the mode of a directory says something: `sandbox/obeyed.rs` of the CLI.
+    #[test]
+    fn a_directory_with_something_in_it_makes_room() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let place = root.join("config");
+        fs::create_dir_all(place.join("full")).unwrap();
+        let content = Content::Whole(Raw(b"before".to_vec()));
+        let thing = Thing::File { mode: 0o600, owner: [0, 0], content };
+        put(&place, &root, Some(&thing)).unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "before");
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 2, "the directory is kept");
     }
 }

@@ -1,10 +1,11 @@
 //! What stands at protected places at one moment, byte for byte.
 //!
 //! Directories count for what is in them only: an empty one tells nobody anything. No link is followed, since what
-//! is behind one is another place; where a link stands in the way, the link is what counts.
+//! is behind one is another place; where a link stands in the way, the link is what counts. Nothing is passed over in
+//! silence: a directory that cannot be read, or has more than is looked at, is noted as such.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, DirEntry, File, Metadata};
 use std::io::{self, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -21,18 +22,22 @@ use crate::supervise::record::change::Raw;
 
 /// Most of a file that is kept, in bytes. Of a larger one only the digest is known.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// Most that is kept in all, in bytes.
-const SCENE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Most that is kept of one place, in bytes. Each has its own: a large one leaves the others what they need.
+const PLACE_BYTES_MAX: u64 = FILE_BYTES_MAX;
 /// Most files and links at one place, or at all that one star stands for.
 const THINGS_MAX: usize = 1_000;
+/// Most entries of one directory that are read.
+const ENTRIES_MAX: usize = 2 * THINGS_MAX;
 /// How deep directories are looked into.
-const DEPTH_MAX: usize = 4;
+const DEPTH_MAX: usize = 32;
 /// How much is read at once, in bytes.
 const PIECE_BYTES: usize = 64 * 1024;
 /// The bits of a mode that count.
 const MODE_BITS: u32 = 0o7777;
-/// Examples that nobody runs: git lays a dozen of them into each repository.
+/// Examples of hooks that nobody runs: git lays a dozen of them into each repository.
 const INERT: &str = "sample";
+/// The directory in which they lie.
+const HOOKS: &str = "hooks";
 
 /// A file or a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +46,7 @@ pub(crate) enum Thing {
     File { mode: u32, owner: [u32; 2], content: Content },
     /// A link, and where it leads.
     Link(Raw),
-    /// Something else that is no directory, or cannot be read.
+    /// Something else that is no directory, a directory of which not all was looked at, or what cannot be read.
     Odd,
 }
 
@@ -77,19 +82,19 @@ pub(crate) struct Difference {
 impl Scene {
     /// What stands at these places, and below those that are directories.
     pub(crate) fn read(places: &[PathBuf]) -> Self {
-        let mut eye = Eye { things: BTreeMap::new(), room: SCENE_BYTES_MAX, left: THINGS_MAX };
+        let mut eye = Eye::default();
         let Named { exact, starred } = Named::of(places);
         for place in exact {
-            eye.left = THINGS_MAX;
-            eye.look(place, if sandbox::is_way(place) { 0 } else { DEPTH_MAX });
-            eye.tell_more(place, false);
+            eye.turn_to(place, false, |eye| {
+                if sandbox::is_way(place) {
+                    eye.look_at_way(place);
+                } else {
+                    eye.look(place, DEPTH_MAX);
+                }
+            });
         }
         for Starred { above, places, is_cut } in starred {
-            eye.left = THINGS_MAX;
-            for place in places {
-                eye.look(&place, DEPTH_MAX);
-            }
-            eye.tell_more(&above, is_cut);
+            eye.turn_to(&above, is_cut, |eye| places.iter().for_each(|it| eye.look(it, DEPTH_MAX)));
         }
         Self(eye.things)
     }
@@ -123,24 +128,38 @@ impl Scene {
     }
 }
 
+#[derive(Default)]
 struct Eye {
     things: BTreeMap<Raw, Thing>,
     /// How many more bytes may be kept.
     room: u64,
     /// How many more files and links are looked at.
     left: usize,
+    /// Whether there is more than was looked at.
+    is_more: bool,
 }
 
 impl Eye {
-    /// Notes that there is more at a place than is looked at: that by itself is told.
-    fn tell_more(&mut self, place: &Path, is_cut: bool) {
-        if is_cut || self.left == 0 {
+    /// Looks at a place. That there is more than is looked at is noted by itself.
+    fn turn_to(&mut self, place: &Path, is_cut: bool, look: impl FnOnce(&mut Self)) {
+        (self.room, self.left, self.is_more) = (PLACE_BYTES_MAX, THINGS_MAX, is_cut);
+        look(self);
+        if self.is_more {
             self.things.insert(Raw::of(place), Thing::Odd);
+        }
+    }
+
+    /// Looks at a place that only leads to others, if it is a directory.
+    fn look_at_way(&mut self, place: &Path) {
+        match sandbox::open_place(place).map(|handle| File::from(handle).metadata()) {
+            Ok(Ok(metadata)) if metadata.is_dir() => {}
+            Ok(_) | Err(_) => self.look(place, 0),
         }
     }
 
     fn look(&mut self, place: &Path, depth: usize) {
         if self.left == 0 {
+            self.is_more = true;
             return;
         }
         match sandbox::open_place(place) {
@@ -151,8 +170,7 @@ impl Eye {
                     self.look_into(place, &handle, depth);
                 } else {
                     let thing = self.file(&handle, &metadata).unwrap_or(Thing::Odd);
-                    self.left -= 1;
-                    self.things.insert(Raw::of(place), thing);
+                    self.note(place, thing);
                 }
             }
             Err(Errno::LOOP | Errno::NOTDIR) => self.note_obstacle(place),
@@ -161,15 +179,30 @@ impl Eye {
         }
     }
 
+    fn note(&mut self, place: &Path, thing: Thing) {
+        self.left -= 1;
+        self.things.insert(Raw::of(place), thing);
+    }
+
     fn look_into(&mut self, place: &Path, handle: &File, depth: usize) {
-        if depth == 0 || self.things.contains_key(&Raw::of(place)) {
+        if self.things.contains_key(&Raw::of(place)) {
             return;
         }
-        let entries = fs::read_dir(format!("/proc/self/fd/{}", handle.as_raw_fd()));
-        for entry in entries.into_iter().flatten().flatten().take(2 * THINGS_MAX) {
-            let place = place.join(entry.file_name());
-            if place.extension() != Some(INERT.as_ref()) {
-                self.look(&place, depth - 1);
+        let Some(depth) = depth.checked_sub(1) else {
+            self.is_more = true;
+            return;
+        };
+        let Ok(entries) = fs::read_dir(format!("/proc/self/fd/{}", handle.as_raw_fd())) else {
+            // Who knows the names in it may read them all the same.
+            return self.note(place, Thing::Odd);
+        };
+        for (number, entry) in entries.enumerate() {
+            let Some(entry) = entry.ok().filter(|_| number < ENTRIES_MAX) else {
+                self.is_more = true;
+                return;
+            };
+            if !is_inert(place, &entry) {
+                self.look(&place.join(entry.file_name()), depth);
             }
         }
     }
@@ -208,11 +241,16 @@ impl Eye {
                 Err(_) if way == place => Thing::Odd,
                 Err(_) => return,
             };
-            self.left -= 1;
-            self.things.insert(Raw::of(way), thing);
-            return;
+            return self.note(way, thing);
         }
     }
+}
+
+/// Whether an entry of a directory is an example of a hook.
+fn is_inert(directory: &Path, entry: &DirEntry) -> bool {
+    directory.ends_with(HOOKS)
+        && Path::new(&entry.file_name()).extension() == Some(INERT.as_ref())
+        && entry.file_type().is_ok_and(|kind| kind.is_file())
 }
 
 fn digest_of(file: &mut File) -> io::Result<Vec<u8>> {
