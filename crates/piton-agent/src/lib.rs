@@ -72,7 +72,7 @@ pub use self::engine::{EngineParts, engine_to_write};
 pub use self::environment::Environment;
 pub use self::instructions::InstructionNote;
 pub use self::keyless::keyless_environment;
-pub use self::mcp::{FoundServers, ServerNotice, add_server, remove_server};
+pub use self::mcp::{CodeInWords, FoundServers, ServerNotice, add_server, remove_server};
 pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, typed};
 pub use self::models::{known, listed};
 pub use self::near::{near, with_near};

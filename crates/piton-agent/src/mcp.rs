@@ -1,6 +1,7 @@
 //! Which MCP servers there are for a workspace, and which of them may be started.
 
 mod file;
+mod words;
 
 use std::path::Path;
 
@@ -10,6 +11,8 @@ use piton_mcp::{
 use piton_tools::sandbox::{Confinement, Rules};
 
 pub use self::file::{add_server, remove_server};
+pub use self::words::CodeInWords;
+use self::words::{as_written, code_in};
 use crate::agent::Agent;
 use crate::overrides::Overrides;
 use crate::providers;
@@ -55,8 +58,11 @@ impl Agent {
         };
         let trust = self.settings.trust_in(workspace);
         let mut servers = self.project_servers(&project);
-        if !trust.as_ref().is_ok_and(|trust| trust.servers == ServersRun::Unconfined) {
-            for server in &mut servers {
+        let is_free = trust.as_ref().is_ok_and(|trust| trust.servers == ServersRun::Unconfined);
+        let with_code = self.code_in_words(&project);
+        for server in &mut servers {
+            // Nobody can tell which files code in a word runs, whatever was approved earlier.
+            if !is_free || with_code.iter().any(|code| code.server == server.name) {
                 // What commands see of the environment is more than a server gets.
                 let rules = self.sandbox_rules(overrides);
                 server.rules = Some(Rules { env: Vec::new(), ..rules });
@@ -88,6 +94,15 @@ impl Agent {
     pub fn project_servers(&self, project: &Project) -> Vec<ServerSettings> {
         let look = |name: &str| self.settings.environment.text(name);
         project.servers(&Expand::new(&look, &self.key_variables()))
+    }
+
+    /// The servers of a project whose words do not tell which files they run. None of them runs outside the sandbox.
+    pub fn code_in_words(&self, project: &Project) -> Vec<CodeInWords> {
+        let look = |name: &str| self.settings.environment.text(name);
+        let servers = as_written(project, &look).into_iter();
+        // The user's own word counts.
+        let servers = servers.filter(|server| !self.mcp.contains_key(&server.name));
+        servers.filter_map(|server| code_in(&server)).collect()
     }
 
     /// Where servers of a workspace work. What is known of their tools decides who is asked before a

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::agent::Agent;
 use crate::custom_commands;
+use crate::mcp::CodeInWords;
 use crate::skills::Skills;
 use crate::trust::{Exact, Given, Reading, Trust, TrustFault, relative};
 
@@ -29,6 +30,10 @@ const NEVER_READ: [&str; 12] = [
     "opencode.json",
     ".opencode/opencode.json",
 ];
+
+/// What is said of a server whose words hold code.
+const UNTOLD: &str =
+    "made of more than can be told: its words hold code, so it runs in the sandbox only";
 
 /// What a workspace brings.
 #[derive(Clone, Debug)]
@@ -135,13 +140,14 @@ impl Agent {
         // A file that makes no sense starts nothing; a turn and `piton mcp` say what is wrong with it.
         let Ok(Some(project)) = Project::read(workspace) else { return Vec::new() };
         let exact = self.exact_of_servers(workspace, &project, reading);
+        let with_code = self.code_in_words(&project);
         let servers = self.project_servers(&project).into_iter();
         // The user's own word counts.
         let servers = servers.filter(|server| !self.mcp.contains_key(&server.name));
         let offered = servers.map(|server| Offered {
             kind: OfferedKind::Server,
             path: PROJECT_FILE.to_owned(),
-            opens: vec![opens(&server, &project)],
+            opens: opens(&server, &project, &with_code),
             name: server.name,
             exact: exact.clone(),
             state: OfferedState::NotTrusted,
@@ -213,8 +219,17 @@ impl Offered {
     }
 }
 
+/// What a person opens with a server of a project, in words.
+fn opens(server: &ServerSettings, project: &Project, with_code: &[CodeInWords]) -> Vec<String> {
+    let mut opens = vec![starts(server, project)];
+    if with_code.iter().any(|code| code.server == server.name) {
+        opens.push(UNTOLD.to_owned());
+    }
+    opens
+}
+
 /// What a server of a project starts or asks, and what of the user it gets.
-fn opens(server: &ServerSettings, project: &Project) -> String {
+fn starts(server: &ServerSettings, project: &Project) -> String {
     let ServerSettings { name, how, launch, .. } = server;
     let (mut opens, given) = match launch {
         Ok(Launch::Program { env, .. }) => (format!("starts {how}"), env.keys()),

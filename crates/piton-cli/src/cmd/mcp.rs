@@ -221,8 +221,13 @@ fn offered(server: &Server, tools: &[Listed], json: bool, output: &mut Output) {
 fn trust(agent: &Agent, run: ServersRun, output: &mut Output) -> Result<Report, Fault> {
     let settings = agent.settings();
     let workspace = settings.workspace()?;
-    if Project::read(workspace)?.is_none() {
+    let Some(project) = Project::read(workspace)? else {
         return Ok(Report::nothing("There is no .mcp.json in this directory."));
+    };
+    if run == ServersRun::Unconfined
+        && let Some(code) = agent.code_in_words(&project).into_iter().next()
+    {
+        return Err(Fault::CodeInWords(code));
     }
     let place = match run {
         ServersRun::Confined => "in the sandbox",
@@ -232,7 +237,7 @@ fn trust(agent: &Agent, run: ServersRun, output: &mut Output) -> Result<Report, 
     let servers = brought.offers.iter().filter(|offered| offered.kind == OfferedKind::Server);
     let servers: Vec<&Offered> = servers.collect();
     for server in &servers {
-        let opens = server.opens.join(" ");
+        let opens = server.opens.join("; ");
         let (name, opens) = (visible_name(&server.name), visible(&opens));
         output.talk(&format!("{name}: {opens} ({place})"));
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use piton::{CommandError, FollowError, OpenError, SessionError};
 use piton_agent::config::ConfigError;
 use piton_agent::rules::file::RuleFileError;
-use piton_agent::{AddedError, LoadError, ModelError, SettingsError, TrustFault};
+use piton_agent::{AddedError, CodeInWords, LoadError, ModelError, SettingsError, TrustFault};
 use piton_core::id::ConversationId;
 use piton_mcp::ProjectFault;
 use piton_store::{Holder, LeaseError, StoreError};
@@ -32,6 +32,12 @@ use crate::render::incomplete::{self, Newest};
 /// What helps with servers of tools.
 const SERVERS: &str =
     "piton mcp list shows the servers; piton help mcp says how they are written down";
+
+/// What helps with a server whose words hold code.
+const CODE_IN_WORDS: [&str; 2] = [
+    "to run it in the sandbox: piton mcp trust",
+    "to run it outside: put the program into a file of the workspace, and name that file in .mcp.json",
+];
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -248,6 +254,9 @@ pub(crate) enum Fault {
     /// No server of tools has that name.
     #[error("there is no MCP server {0}")]
     NoServer(String),
+    /// A server is to run outside the sandbox, and nobody can tell which files it runs.
+    #[error(transparent)]
+    CodeInWords(CodeInWords),
     /// A server of tools has that name.
     #[error("there is an MCP server {0} already")]
     ServerKnown(String),
@@ -297,6 +306,7 @@ impl Fault {
             | Self::NoConversation { .. }
             | Self::NoRule { .. }
             | Self::NoServer(_)
+            | Self::CodeInWords(_)
             | Self::ServerKnown(_)
             | Self::Project(_)
             | Self::NothingAsked { .. }
@@ -375,9 +385,11 @@ impl Fault {
                 "already_answered"
             }
             Self::NoRule { .. } | Self::RuleFile(_) => "rule",
-            Self::NoServer(_) | Self::ServerKnown(_) | Self::ServerFile(_) | Self::Project(_) => {
-                "mcp"
-            }
+            Self::NoServer(_)
+            | Self::CodeInWords(_)
+            | Self::ServerKnown(_)
+            | Self::ServerFile(_)
+            | Self::Project(_) => "mcp",
             Self::Trust(_) => "trust",
             Self::NothingAsked { .. } => "nothing_asked",
             Self::NoAnswer { .. } | Self::SecretOnTerminal { .. } => "answer",
@@ -412,6 +424,7 @@ impl Fault {
                 vec![format!("give more letters; these begin so: {}", names(found))]
             }
             Self::NoServer(_) | Self::Project(_) => vec![SERVERS.into()],
+            Self::CodeInWords(_) => CODE_IN_WORDS.map(Into::into).to_vec(),
             Self::Trust(_) => vec!["see to the file; piton help trust says what it holds".into()],
             Self::ServerKnown(name) => vec![known_server(name)],
             Self::ServerFile(_) => vec!["see to the file and try again".into()],

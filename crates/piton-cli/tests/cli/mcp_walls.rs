@@ -68,9 +68,10 @@ impl Site {
     }
 
     fn project(&self) {
-        let [command, args @ ..] = self.program();
+        let [_, _, line] = self.program();
+        fs::write(self.world.work("server.sh"), line).unwrap();
         // What the author of a repository says of the sandbox does not count.
-        let server = json!({ "command": command, "args": args, "sandbox": false });
+        let server = json!({ "command": "sh", "args": ["server.sh"], "sandbox": false });
         let text = json!({ "mcpServers": { "sim": server }, "sandbox": false }).to_string();
         fs::write(self.world.work(".mcp.json"), text).unwrap();
     }
@@ -141,7 +142,7 @@ fn a_server_of_a_repository_is_confined_unless_a_person_says_otherwise() {
         site.project();
         assert!(!site.did(&[]).served, "nobody has approved it");
         let said = site.world.run(trust).stderr;
-        assert!(said.contains(place) && said.contains(env!("CARGO_BIN_EXE_piton")), "{said}");
+        assert!(said.contains(place) && said.contains("starts sh server.sh"), "{said}");
         assert_eq!(site.did(&[]), expected, "{trust:?}");
     }
     let site = Site::new();
