@@ -2,8 +2,10 @@
 //!
 //! The user's own folders are read, and those of a workspace that is trusted. What a command says is sent as
 //! what the user said. Where its text names a command for the shell, the output of that stands in its place; a
-//! face runs it. A file of a workspace that does so counts only as it was approved, to the byte.
+//! face runs it. A file of a workspace that does so counts only as it was approved, to the byte, and what it runs is
+//! in the sandbox (`behind`).
 
+mod behind;
 mod pieces;
 
 use std::collections::BTreeMap;
@@ -13,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use piton_tools::open_regular;
 
+pub use self::behind::{BroughtLines, RanLine};
 pub use self::pieces::Piece;
 use self::pieces::pieces;
 use crate::front_matter::FrontMatter;
@@ -89,6 +92,22 @@ pub enum CustomFault {
         name: String,
         /// The files that are not approved.
         files: Vec<String>,
+    },
+    /// What a workspace brings runs in the sandbox, and this system has no wall for that.
+    #[error("/{name} of this workspace was not run: its programs run in the sandbox, and {why}")]
+    NoWall {
+        /// The name.
+        name: String,
+        /// What is missing, as the end of a sentence.
+        why: String,
+    },
+    /// Its programs cannot be run here.
+    #[error("/{name} of this workspace was not run: {why}")]
+    NotRun {
+        /// The name.
+        name: String,
+        /// Why.
+        why: String,
     },
     /// A directory below the root of the workspace has one of this name, and only the root counts.
     #[error("/{name} is there, in {}, but only the root of the workspace is looked through", path.display())]

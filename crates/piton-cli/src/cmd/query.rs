@@ -64,7 +64,7 @@ use self::schema::OutputSchema;
 use self::stage::Stage;
 use self::stdin::{Kind, Role};
 use self::text::{decoded, sendable};
-use self::typed::Now;
+use self::typed::{Now, Runs};
 use self::waiting::OfLeft;
 use crate::ask::held::{Elsewhere, HeldChoice, Present, choose_held, held_menu, held_waits};
 use crate::drafts::TEXT_BYTES_MAX;
@@ -133,7 +133,9 @@ async fn run_with(
         trusting::ask(&ready.agent, &mut stage).await?;
     }
     if is_typed {
-        let brought = typed::understand(&mut input, settings, Now::Idle, &mut stage).await?;
+        let confining = ready.as_ref().ok().map(|ready| (&*ready.agent, &ready.overrides));
+        let runs = Runs { settings, confining, now: Now::Idle };
+        let brought = typed::understand(&mut input, runs, &mut stage).await?;
         query.files.extend(brought.files);
         ready = ready.and_then(|ready| ready.with_model(brought.model));
     }
@@ -274,7 +276,8 @@ pub(in crate::cmd) async fn say(said: Said<'_>, stage: &mut Stage<'_>) -> Result
     // What starts programs may have changed since the last message.
     trusting::ask(agent, stage).await?;
     let mut input = Input { text, listings: attached, ..Input::default() };
-    let brought = typed::understand(&mut input, settings, Now::Idle, stage).await?;
+    let runs = Runs { settings, confining: Some((agent, &overrides)), now: Now::Idle };
+    let brought = typed::understand(&mut input, runs, stage).await?;
     if let Some(model) = brought.model {
         overrides.model = Some(agent.parse_model(&model)?);
     }

@@ -186,6 +186,16 @@ impl InputFault {
                     "to send the text as it is, put a blank in front of it".into(),
                 ];
             }
+            Self::Custom(CustomFault::NoWall { .. }) => {
+                return vec![
+                    "look at what it runs; to run it outside the sandbox: piton query --sandbox off"
+                        .into(),
+                    "to send the text as it is, put a blank in front of it".into(),
+                ];
+            }
+            Self::Custom(CustomFault::NotRun { .. }) => {
+                "to send the text as it is, put a blank in front of it"
+            }
             Self::Custom(CustomFault::OfRepository { path, own, .. }) => {
                 let folder = own.parent().unwrap_or(own).display();
                 let (path, own) = (path.display(), own.display());

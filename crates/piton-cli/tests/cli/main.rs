@@ -13,6 +13,7 @@ mod add_dir;
 mod anew;
 mod asking;
 mod attach;
+mod brought_programs;
 mod bypass;
 mod chat;
 mod chat_commands;

@@ -18,7 +18,7 @@ use super::requeue::{change, no_message, place_behind, rows, which};
 use super::side::Question;
 use super::stage::{Beside, Stage};
 use super::text::sendable;
-use super::typed::{Now, understand};
+use super::typed::{Now, Runs, understand};
 use super::watch::Watch;
 use crate::flags::{Query, QueueWish};
 use crate::render::tokens;
@@ -303,7 +303,9 @@ async fn say(
     stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
     let mut input = Input { text: Some(sendable(text)?), ..Input::default() };
-    let brought = understand(&mut input, asked.settings, Now::Busy, stage).await?;
+    let confining = Some((&*asked.agent, &asked.overrides));
+    let runs = Runs { settings: asked.settings, confining, now: Now::Busy };
+    let brought = understand(&mut input, runs, stage).await?;
     let query = Query { files: brought.files, ..Query::default() };
     let mut mail = Mail::new(input, &query, asked.settings)?;
     mail.read_files(stage).await?;
