@@ -142,6 +142,12 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// How `ioprio_set` says that it is about a process; the kernel's headers have it, `libc` has not.
 const IO_BY_PROCESS: u64 = 1;
 
+/// Kinds of local sockets that send to any name, whomever they are connected to. One of a pair does so too.
+/// The kernel makes the first of the second.
+const OF_DATAGRAMS: [libc::c_int; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
+/// The bits of a kind of socket; the others are flags. The kernel's headers have it, `libc` has not.
+const SOCKET_KIND: u64 = 0xf;
+
 /// Marks calls of a second set with the same meaning, where a kernel has it.
 #[cfg(target_arch = "x86_64")]
 const SECOND_SET: Option<i64> = Some(0x4000_0000);
@@ -169,19 +175,7 @@ pub(super) fn filter(policy: &Policy, network: Network, has_landlock: bool) -> i
         refused.extend(REFUSED_TO_LOOKS.map(|call| (call, Vec::new())));
         refused.extend(REFUSED_TO_LOOKS_ALSO.map(|call| (call, Vec::new())));
     }
-    let local = u64::try_from(libc::AF_UNIX).unwrap_or(u64::MAX);
-    let mut sockets = Vec::new();
-    match (policy.network, network) {
-        (true, Network::Shared) => {}
-        (false, Network::Shared) => sockets.push(rule(SeccompCmpOp::Ne, local)?),
-        (_, Network::Own) => sockets.push(other_families()?),
-    }
-    if !policy.unix_sockets {
-        sockets.push(rule(SeccompCmpOp::Eq, local)?);
-    }
-    if !sockets.is_empty() {
-        refused.insert(libc::SYS_socket, sockets);
-    }
+    refused.extend(sockets(policy, network)?);
     // Says what it wants in memory, where a filter cannot look. Who is told that there is no such
     // call takes the older one.
     let unknown: Conditions = [(libc::SYS_clone3, Vec::new())].into();
@@ -189,6 +183,33 @@ pub(super) fn filter(policy: &Policy, network: Network, has_landlock: bool) -> i
         apply_filter(&program(calls, error)?).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Sockets, alone and in pairs, of families that a policy does not open.
+fn sockets(policy: &Policy, network: Network) -> io::Result<Conditions> {
+    let local = u64::try_from(libc::AF_UNIX).unwrap_or(u64::MAX);
+    let mut single = Vec::new();
+    match (policy.network, network) {
+        (true, Network::Shared) => {}
+        (false, Network::Shared) => single.push(rule(SeccompCmpOp::Ne, local)?),
+        (_, Network::Own) => single.push(other_families()?),
+    }
+    let mut pairs = single.clone();
+    if !policy.unix_sockets {
+        single.push(rule(SeccompCmpOp::Eq, local)?);
+        for kind in OF_DATAGRAMS {
+            let kind = u64::try_from(kind).unwrap_or(u64::MAX);
+            pairs.push(
+                SeccompRule::new(vec![
+                    about(0, SeccompCmpOp::Eq, local)?,
+                    about(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), kind)?,
+                ])
+                .map_err(failed)?,
+            );
+        }
+    }
+    let all = [(libc::SYS_socket, single), (libc::SYS_socketpair, pairs)];
+    Ok(all.into_iter().filter(|(_, rules)| !rules.is_empty()).collect())
 }
 
 /// Families of sockets that a network of one's own does not hold: virtual machines and the like have others.
@@ -296,4 +317,45 @@ fn about(argument: u8, operation: SeccompCmpOp, value: u64) -> io::Result<Seccom
 
 fn failed(error: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("the filter of system calls cannot be set: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    use super::*;
+
+    /// Which kinds of pairs a thread can make behind the filter.
+    fn pairs(policy: Policy, network: Network) -> Vec<SocketType> {
+        let kinds = [SocketType::STREAM, SocketType::SEQPACKET, SocketType::DGRAM, SocketType::RAW];
+        let behind = std::thread::spawn(move || {
+            filter(&policy, network, true).unwrap();
+            let made = |kind: &SocketType| {
+                let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+                match socketpair(AddressFamily::UNIX, *kind, flags, None) {
+                    Ok(_) => true,
+                    Err(error) => {
+                        assert_eq!(error, Errno::PERM);
+                        false
+                    }
+                }
+            };
+            kinds.into_iter().filter(made).collect()
+        });
+        behind.join().unwrap()
+    }
+
+    #[test]
+    fn only_pairs_that_reach_nobody_by_a_name_are_made() {
+        for network in [Network::Shared, Network::Own] {
+            for net in [false, true] {
+                let policy = Policy { network: net, ..Policy::default() };
+                let connected = [SocketType::STREAM, SocketType::SEQPACKET];
+                assert_eq!(pairs(policy.clone(), network), connected);
+                let open = Policy { unix_sockets: true, ..policy };
+                assert_eq!(pairs(open, network).len(), 4);
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
 
 use piton_tools::sandbox::try_namespaces;
@@ -271,10 +271,13 @@ fn a_socket_that_a_rule_opens_opens_no_other() {
     }
     // With a network of its own, and with that of the machine.
     for network in ["", "network = [\"*\"]\n"] {
-        let site = Site::new(&format!(
-            "[[permissions]]\ntool = \"shell\"\ncommand = \"curl *\"\neffect = \"allow\"\n\
-             sockets = [\"OUT/mine\"]\n{network}"
-        ));
+        let rule = |program: &str| {
+            format!(
+                "[[permissions]]\ntool = \"shell\"\ncommand = \"{program} *\"\neffect = \"allow\"\n\
+                 sockets = [\"OUT/mine\"]\n{network}"
+            )
+        };
+        let site = Site::new(&["curl", "python3"].map(rule).concat());
         for name in ["mine", "theirs"] {
             listen(&site.outside.path().join(name));
         }
@@ -286,6 +289,22 @@ fn a_socket_that_a_rule_opens_opens_no_other() {
         assert!(connect("mine", &[]), "{}", site.told());
         assert!(!connect("theirs", &[]), "{network}");
         assert!(connect("theirs", &["--permissions", "auto", "--sandbox", "off"]), "a control");
+        // Letters are as closed as what is connected.
+        let _letters = UnixDatagram::bind(site.outside.path().join("box")).unwrap();
+        let sends = |pair: &str| {
+            let script = format!("import socket as s; a = {pair}; a.sendto(b'x', 'OUT/box')");
+            let command = format!("python3 -c \"{script}\"");
+            let ran = |flags: &[&str]| {
+                assert_eq!(site.runs(&command, "{}", flags).code, 0);
+                site.end()["output"]["exit_code"] == 0
+            };
+            (ran(&[]), ran(&["--permissions", "auto", "--sandbox", "off"]))
+        };
+        for pair in
+            ["s.socketpair(s.AF_UNIX, s.SOCK_DGRAM)[0]", "s.socket(s.AF_UNIX, s.SOCK_DGRAM)"]
+        {
+            assert_eq!(sends(pair), (false, true), "{network} {pair}");
+        }
         // One that came later is closed for the next command.
         listen(&site.outside.path().join("later"));
         assert!(!connect("later", &[]), "{network}");

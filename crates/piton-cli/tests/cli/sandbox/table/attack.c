@@ -404,6 +404,33 @@ static int n_letter(void) {
     int it = socket(AF_UNIX, SOCK_DGRAM, 0);
     return it >= 0 && sendto(it, "canary\n", 7, 0, (void *)&at, sizeof at) == 7;
 }
+// One of a pair sends to a name, or connects to it.
+static int pair_to(int kind, int connects) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int ends[2];
+    snprintf(at.sun_path, sizeof at.sun_path, "%.90s.letters", place);
+    if (socketpair(AF_UNIX, kind, 0, ends)) return 0;
+    if (connects) return connect(ends[0], (void *)&at, sizeof at) == 0 && write(ends[0], "canary\n", 7) == 7;
+    return sendto(ends[0], "canary\n", 7, 0, (void *)&at, sizeof at) == 7;
+}
+static int n_pair_send(void) { return pair_to(SOCK_DGRAM, 0); }
+static int n_pair_raw(void) { return pair_to(SOCK_RAW, 0); }
+static int n_pair_flags(void) { return pair_to(SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+static int n_pair_connect(void) { return pair_to(SOCK_DGRAM, 1); }
+static int n_pair_handle(void) {
+    // An open file goes along, and whoever takes it writes there.
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int ends[2], file = open(".", O_RDONLY);
+    snprintf(at.sun_path, sizeof at.sun_path, "%.90s.letters", place);
+    char bytes[CMSG_SPACE(sizeof file)] = {0};
+    struct iovec letter = {"x", 1};
+    struct msghdr message = {.msg_name = &at, .msg_namelen = sizeof at, .msg_iov = &letter, .msg_iovlen = 1,
+                             .msg_control = bytes, .msg_controllen = sizeof bytes};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET, head->cmsg_type = SCM_RIGHTS, head->cmsg_len = CMSG_LEN(sizeof file);
+    memcpy(CMSG_DATA(head), &file, sizeof file);
+    return is(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends)) && sendmsg(ends[0], &message, 0) == 1;
+}
 static int n_abstract(void) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     int length = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "piton-table-%d", pid);
@@ -565,7 +592,8 @@ static const struct { const char *name; int (*attempt)(void); } rows[] = {
     ROW(s_prlimit), ROW(s_affinity), ROW(s_scheduler), ROW(s_parameter), ROW(s_attributes), ROW(s_priority),
     ROW(s_priority_group), ROW(s_priority_user), ROW(s_io), ROW(n_tcp), ROW(n_tcp_mapped), ROW(n_tcp_fast),
     ROW(n_multipath), ROW(n_listen), ROW(n_ping), ROW(n_raw), ROW(n_packet), ROW(n_route), ROW(n_crypto),
-    ROW(n_machine), ROW(n_key), ROW(n_named), ROW(n_letter), ROW(n_abstract), ROW(c_type), ROW(c_size), ROW(c_write),
+    ROW(n_machine), ROW(n_key), ROW(n_named), ROW(n_letter), ROW(n_pair_send), ROW(n_pair_raw),
+    ROW(n_pair_flags), ROW(n_pair_connect), ROW(n_pair_handle), ROW(n_abstract), ROW(c_type), ROW(c_size), ROW(c_write),
     ROW(c_own), ROW(x_ring), ROW(x_bpf), ROW(x_perf), ROW(x_perf_other), ROW(x_fault), ROW(x_add_key), ROW(x_keys),
     ROW(x_session), ROW(x_user), ROW(x_net), ROW(x_files), ROW(x_time), ROW(x_clone), ROW(x_clone_time), ROW(x_clone3),
     ROW(x_enter), ROW(x_enter_own), ROW(x_enter_handle), ROW(x_mount), ROW(x_bind), ROW(x_tree), ROW(x_fsopen),
