@@ -31,3 +31,20 @@ impl Closed {
         self.0.iter().filter_map(inside).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_closed_link_leads_to_is_closed_before_it_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("work")).unwrap();
+        std::os::unix::fs::symlink("work/settings", root.join("own")).unwrap();
+        let closed = Closed::new([root.join("own")]);
+        assert!(closed.holds(&root.join("work/settings")));
+        assert!(!closed.holds(&root.join("work/other")));
+        assert_eq!(closed.beneath(&root.join("work")), ["settings"]);
+    }
+}

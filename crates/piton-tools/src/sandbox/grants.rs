@@ -9,6 +9,7 @@ use piton_core::permit::host::EVERYWHERE;
 
 use super::policy::Policy;
 use super::rules::Rules;
+use crate::contract::real_path::Lead;
 
 /// What a directory allows that a grant names and that was not there: everything to its owner.
 const PRIVATE_DIRECTORY: u32 = 0o700;
@@ -59,10 +60,10 @@ impl Rules {
         let is_theirs = policy.write.iter().any(|root| place.starts_with(root));
         let real = if is_theirs { None } else { place.canonicalize().ok() };
         let place = real.unwrap_or_else(|| plain(&place));
-        let is_own = self.own.iter().any(|own| {
-            let real = own.canonicalize();
-            place.starts_with(own) || real.is_ok_and(|real| place.starts_with(real))
-        });
+        let is_own = self
+            .own
+            .iter()
+            .any(|own| place.starts_with(own) || place.starts_with(Lead::of(own).place));
         (!is_own).then_some(place)
     }
 }
@@ -122,5 +123,9 @@ mod tests {
             assert!(entry == "~/link/settings" || there.is_none(), "{entry}: {there:?}");
         }
         assert!(opened(&rules, &write("~/own")).granted.write.is_empty());
+        // Also where a link of ours leads to nothing yet.
+        std::os::unix::fs::symlink("../other/none", home.join("own/settings")).unwrap();
+        let rules = Rules { own: vec![home.join("own/settings")], ..rules };
+        assert_eq!(rules.place("~/other/none", &policy), None);
     }
 }

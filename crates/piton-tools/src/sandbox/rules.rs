@@ -7,6 +7,7 @@ use super::limits::Limits;
 use super::looks;
 use super::policy::{Granted, Policy};
 use super::protect;
+use crate::contract::real_path::Lead;
 use crate::contract::{Consent, Job};
 
 /// Places that every command may write to, beside the workspace and the temporary directory.
@@ -139,9 +140,13 @@ impl Rules {
                 write.push(place);
             }
         }
-        let closed = self.closed.iter();
-        let mut closed: Vec<_> =
-            closed.map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
+        let mut closed = Vec::new();
+        for Lead { place, links } in self.closed.iter().map(|place| Lead::of(place)) {
+            closed.push(place);
+            // Who swaps a link on the way makes it lead elsewhere.
+            let is_open = |link: &PathBuf| write.iter().any(|root| link.starts_with(root));
+            closed.extend(links.into_iter().filter(is_open));
+        }
         // Who works in a place has opened it.
         closed.retain(|closed| !workspace.starts_with(closed));
         let Self { network, unix_sockets, limits, .. } = *self;
@@ -233,6 +238,21 @@ mod tests {
         let policy = rules.at(Path::new("/no/such/settings/here"));
         assert_eq!(policy.closed, [PathBuf::from("/no/such/home")]);
         assert_eq!(policy.write.first(), Some(&PathBuf::from("/no/such/settings/here")));
+    }
+
+    #[test]
+    fn a_closed_link_closes_what_it_leads_to_and_the_links_on_the_way() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let work = root.join("work");
+        std::fs::create_dir(&work).unwrap();
+        std::os::unix::fs::symlink("none/settings", work.join("link")).unwrap();
+        std::os::unix::fs::symlink(work.join("link"), root.join("own")).unwrap();
+        let rules = Rules { closed: vec![root.join("own")], ..rules(When::Always) };
+        let closed = rules.at(&work).closed;
+        for place in [work.join("none/settings"), work.join("link")] {
+            assert!(closed.contains(&place), "{closed:?}");
+        }
     }
 
     #[test]

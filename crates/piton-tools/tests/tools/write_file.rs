@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::Arc;
 
 use piton_core::event::{Handle, Outcome};
 use piton_tools::{EDIT_BYTES_MAX, Settled};
@@ -141,4 +142,17 @@ async fn a_file_that_is_not_text_can_be_replaced() {
         bench.ok(json!({"path": "e", "content": ""})).await,
         "created `e` (0 lines, 0 bytes)"
     );
+}
+
+// A link of the settings may lead into the workspace before there is anything.
+#[tokio::test]
+async fn what_a_closed_link_leads_to_is_not_made() {
+    let mut bench = Bench::new("write_file");
+    let own = bench.path("../own");
+    symlink("ws/dir/settings", &own).unwrap();
+    let site = Arc::get_mut(&mut bench.site).unwrap();
+    site.closed = piton_tools::Closed::new([own]);
+    let refused = bench.prepare(&json!({"path": "dir/settings", "content": "x"})).await;
+    assert!(refused.is_err_and(|told| told.to_string().contains("piton's own")));
+    assert!(bench.prepare(&json!({"path": "dir/other", "content": "x"})).await.is_ok());
 }

@@ -1,6 +1,7 @@
 //! The sandbox of `piton query`: when there is one, and what is said.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
@@ -259,4 +260,37 @@ fn conversations_and_settings_are_closed_to_commands() {
     assert_eq!(text.matches("ermission denied").count(), 4, "{text}");
     assert!(!text.contains("canary") && !text.contains("SQLite"), "{text}");
     assert!(!site.world.path("home/new").exists());
+}
+
+// The settings may be a link into the workspace that leads to nothing yet.
+#[test]
+fn no_command_makes_what_a_link_of_the_settings_leads_to() {
+    if !can_hold() {
+        return;
+    }
+    for command in ["mkdir conf; echo '# evil' > conf/settings.toml", "rm way; echo '# evil' > way"]
+    {
+        for (sandbox, failing, is_made) in
+            [("off", "", true), ("auto", "", false), ("auto", "no-namespaces", false)]
+        {
+            let site = Site::new("");
+            let world = &site.world;
+            for (link, target) in [
+                (world.path("home/piton.toml"), world.work("way")),
+                (world.work("way"), world.work("conf/settings.toml")),
+            ] {
+                fs::remove_file(&link).ok();
+                symlink(target, link).unwrap();
+            }
+            let arguments = json!({ "command": command });
+            let step = json!({ "calls": [{ "tool": "shell", "arguments": arguments }] });
+            let model = world.script(&json!({ "steps": [step, { "say": "Done." }] }).to_string());
+            let words =
+                ["query", "go", "--permissions", "auto", "--sandbox", sandbox, "--model", &model];
+            let ran = world.command(&words).env("PITON_FAIL_POINT", failing).output().unwrap();
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+            let settings = fs::read_to_string(world.path("home/piton.toml"));
+            assert_eq!(settings.is_ok(), is_made, "{}", end_of_command(world));
+        }
+    }
 }
