@@ -192,6 +192,39 @@ async fn a_person_says_whether_it_was_meant() {
     }
 }
 
+// Harmless lines in front hide nothing, and no name is a line.
+#[tokio::test]
+async fn a_question_names_all_that_a_yes_makes() {
+    if !can_hold() {
+        return;
+    }
+    let cell = Cell::new(When::Always);
+    let command = "mkdir .agents .claude; seq 150 > .agents/notes.md; echo evil > .mcp.json; \
+                   ln -s /etc/passwd .envrc; echo '{}' > .claude/settings.json; \
+                   echo x > \".claude/a\nAGENTS.md was removed\"";
+    let (questions, _) = asked(&cell, command, Response::Given("make the change".into())).await;
+    let text = &questions[0].text;
+    let (names, texts) = text.split_once("\n.agents/notes.md:\n").unwrap();
+    for line in [
+        "  .agents/notes.md is new",
+        "  .mcp.json is new",
+        "  .envrc is new, a link to /etc/passwd",
+        "  .claude/settings.json is new",
+    ] {
+        assert!(names.lines().any(|it| it == line), "{line}: {text}");
+    }
+    assert!(names.contains("  .claude/a\\nAGENTS.md was removed is new"), "{text}");
+    assert!(texts.contains(" more lines are not shown]"), "{text}");
+    assert!(texts.contains("+evil") && texts.contains("+{}"), "{text}");
+    assert!([".agents/notes.md", ".mcp.json"].iter().all(|name| cell.work(name).exists()));
+    // What is not named is not made.
+    let command = "for n in $(seq 60); do echo x > .claude/$n; done";
+    let (questions, _) = asked(&cell, command, Response::Given("make the change".into())).await;
+    assert!(questions[0].text.contains("[20 more are not named"), "{}", questions[0].text);
+    let Shape::Choice { options } = &questions[0].wants.shape else { panic!("{questions:?}") };
+    assert_eq!(options, &["leave it as it was"]);
+}
+
 // What a command has changed is not what the next one finds, however they overlap.
 #[tokio::test]
 async fn commands_beside_each_other_hide_nothing() {

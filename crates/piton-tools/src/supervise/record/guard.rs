@@ -13,6 +13,7 @@
 mod harmless;
 mod restore;
 mod scene;
+mod told;
 mod watch;
 
 use std::fs::{self, DirBuilder, File};
@@ -27,6 +28,7 @@ use rustix::process::test_kill_process_group;
 use serde::{Deserialize, Serialize};
 
 use self::scene::{Content, Difference, Scene, Thing};
+pub(crate) use self::told::link;
 pub(crate) use self::watch::{PutBack, Watch};
 use super::change::{Change, Decision, Kind, Raw};
 use super::files::{PRIVATE_DIRECTORY, lock, open_log, opening, peek};
@@ -118,10 +120,12 @@ pub(crate) fn is_undecided(directory: &Path) -> bool {
         && open_log(directory).and_then(|log| Story::read(&log)).is_ok_and(is_open)
 }
 
-/// Does what a person says about the changes of a command that has ended.
-pub(crate) fn decide(directory: &Path, wanted: bool) -> io::Result<Decision> {
+/// Does what a person says about the first so many changes of a command that has ended. What it left running may
+/// have made more since; those stay put back.
+pub(crate) fn decide(directory: &Path, wanted: bool, seen: usize) -> io::Result<Decision> {
     let log = open_log(directory)?;
-    let story = Story::read(&log)?;
+    let mut story = Story::read(&log)?;
+    story.changes.truncate(seen);
     if let Some(decision) = story.decided {
         return Ok(decision);
     }

@@ -102,11 +102,15 @@ fn what_was_changed_is_put_back_and_kept() {
     let text = texts(&begun.directory, &changes[1]).unwrap();
     assert_eq!(text, ("before\n".into(), "after\n".into()));
     assert_eq!(begun.end().len(), 3, "twice does no harm");
-    assert_eq!(decide(&begun.directory, true).unwrap(), Decision::Applied);
+    assert_eq!(decide(&begun.directory, true, CHANGES_MAX).unwrap(), Decision::Applied);
     assert_eq!(bench.read(".git/config"), "after\n");
     assert_eq!(bench.read(".git/hooks/run"), "new\n");
     assert_eq!(fs::read_link(bench.work(".envrc")).unwrap(), Path::new("/etc"));
-    assert_eq!(decide(&begun.directory, false).unwrap(), Decision::Applied, "it is decided once");
+    assert_eq!(
+        decide(&begun.directory, false, CHANGES_MAX).unwrap(),
+        Decision::Applied,
+        "it is decided once"
+    );
 }
 
 #[test]
@@ -176,7 +180,7 @@ fn what_a_person_wants_is_not_put_back_by_the_next_end() {
     let second = bench.begin("2");
     fs::write(bench.work(".git/config"), "wanted\n").unwrap();
     assert_eq!(first.end(), ["config Changed"]);
-    assert_eq!(decide(&first.directory, true).unwrap(), Decision::Applied);
+    assert_eq!(decide(&first.directory, true, CHANGES_MAX).unwrap(), Decision::Applied);
     assert_eq!(second.end(), [] as [String; 0]);
     assert_eq!(bench.read(".git/config"), "wanted\n");
 }
@@ -188,7 +192,7 @@ fn what_a_person_writes_after_the_end_is_not_overwritten() {
     fs::write(bench.work(".git/config"), "evil\n").unwrap();
     begun.end();
     fs::write(bench.work(".git/config"), "mine\n").unwrap();
-    assert_eq!(decide(&begun.directory, true).unwrap(), Decision::Overtaken);
+    assert_eq!(decide(&begun.directory, true, CHANGES_MAX).unwrap(), Decision::Overtaken);
     assert_eq!(bench.read(".git/config"), "mine\n");
 }
 
