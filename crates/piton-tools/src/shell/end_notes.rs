@@ -9,6 +9,10 @@ pub(super) const STOPPED: &str = "[stopped on request, with everything it had st
 pub(super) const STOPPED_BY_PERSON: &str =
     "[stopped by the user with `piton kill`, with everything it had started]";
 
+/// What it left running was stopped, because it did not let protected files be.
+pub(super) const STOPPED_FOR_PROTECTED: &str = "[what it left running changed again and again what programs outside the sandbox obey, and was \
+     stopped; leave those files alone, or ask the user to change them]";
+
 /// How the remark begins that a command goes on although its call has ended.
 pub const STILL_RUNNING: &str = "[still running, ";
 

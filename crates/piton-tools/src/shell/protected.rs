@@ -13,7 +13,7 @@ use self::wording::{Altered, Became, Wording};
 use crate::contract::{Finished, Job, Response, blocking};
 use crate::supervise::record::change::{Change, Decision, Kind};
 use crate::supervise::record::guard::{self, PutBack};
-use crate::supervise::{Attached, End, Story};
+use crate::supervise::{Attached, End, Story, Why};
 
 mod wording;
 
@@ -104,7 +104,10 @@ fn question(directory: &Path, name: String) -> Option<Asked> {
             not_put_back: why_not_put_back(&story, change).map(written_out),
         })
         .collect();
-    let Wording { text, names_all } = Wording::of(&intent.command, &altered);
+    let Wording { mut text, names_all } = Wording::of(&intent.command, &altered);
+    if story.stopped.as_ref().is_some_and(|stop| stop.why == Why::Protected) {
+        text.push_str("\nWhat it left running did so again and again, and was stopped.");
+    }
     let answers: &[&str] = if names_all { &[LEAVE, APPLY] } else { &[LEAVE] };
     let options = answers.iter().map(|&answer| answer.to_owned()).collect();
     let question = Question::new(name, text).shaped(Shape::Choice { options }).or(LEAVE);

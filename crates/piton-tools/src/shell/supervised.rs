@@ -320,7 +320,10 @@ pub(crate) fn finished_with(
             notes.push(end_notes::STOPPED.to_owned());
             (Outcome::Cancelled, by_itself(*status, &mut notes))
         }
-        (End::Ended(status), None) => {
+        (End::Ended(status), None | Some(Why::Protected)) => {
+            if why.is_some() {
+                notes.push(end_notes::STOPPED_FOR_PROTECTED.to_owned());
+            }
             let status = as_exit_status(*status);
             notes.extend(told_of(status, length == 0));
             (Outcome::Ok, exit_code(status))

@@ -2,6 +2,7 @@
 //! person is asked.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use piton_core::event::Shape;
@@ -133,6 +134,53 @@ fn is_looked_after(command: &str) {
     }
 }
 
+// What does not let protected files be is stopped, and a record says why before.
+#[test]
+fn what_goes_on_changing_protected_files_is_stopped() {
+    if !can_hold() {
+        return;
+    }
+    let body = "echo $$ > pid; while true; do echo evil > .mcp.json; sleep 0.02; done";
+    is_stopped(&format!("(sh -c '{body}') > /dev/null 2>&1 & echo begun"));
+    // One that takes off whatever it could be known by, and does not end when it is asked to.
+    let body = format!("trap \\\"\\\" TERM; {body}");
+    is_stopped(&format!(
+        "python3 -c 'import os, resource, sys
+if os.fork(): sys.exit()
+os.setsid()
+if os.fork(): os._exit(0)
+resource.setrlimit(10, (5, 5))
+null = os.open(\"/dev/null\", os.O_RDWR)
+for number in range(3): os.dup2(null, number)
+os.execve(\"/bin/sh\", [\"sh\", \"-c\", \"{body}\"], {{}})'; until test -s pid; do sleep 0.01; done; echo begun"
+    ));
+}
+
+fn is_stopped(command: &str) {
+    let world = furnished();
+    let end = run(&world, command, "auto", "no-namespaces");
+    assert!(end["output"]["text"].as_str().unwrap().contains("begun"), "{end}");
+    let log = || {
+        let found = std::process::Command::new("sh")
+            .args(["-c", "cat home/calls/*/*/log"])
+            .current_dir(world.path(""))
+            .output();
+        String::from_utf8(found.unwrap().stdout).unwrap()
+    };
+    let is_gone = || {
+        let pid = fs::read_to_string(world.work("pid")).unwrap_or_default();
+        !pid.is_empty() && !Path::new("/proc").join(pid.trim()).exists()
+    };
+    // wait: for a process that is not ours.
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !(is_gone() && is_as_before(&world)) {
+        assert!(std::time::Instant::now() < until, "it goes on: {}", log());
+        // wait: for a process that is not ours to be told of.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(log().contains(r#"{"T":{"why":"protected"}}"#), "{}", log());
+}
+
 // A repository that is begun in the sandbox is no danger to anybody.
 #[test]
 fn a_new_repository_stays() {
@@ -218,11 +266,13 @@ async fn a_question_names_all_that_a_yes_makes() {
     assert!(texts.contains("+evil") && texts.contains("+{}"), "{text}");
     assert!([".agents/notes.md", ".mcp.json"].iter().all(|name| cell.work(name).exists()));
     // What is not named is not made.
-    let command = "for n in $(seq 60); do echo x > .claude/$n; done";
+    let cell = Cell::new(When::Always);
+    let command = "mkdir .claude; for n in $(seq 60); do echo x > .claude/$n; done";
     let (questions, _) = asked(&cell, command, Response::Given("make the change".into())).await;
     assert!(questions[0].text.contains("[20 more are not named"), "{}", questions[0].text);
     let Shape::Choice { options } = &questions[0].wants.shape else { panic!("{questions:?}") };
     assert_eq!(options, &["leave it as it was"]);
+    assert!(!cell.work(".claude/1").exists());
 }
 
 // What a command has changed is not what the next one finds, however they overlap.

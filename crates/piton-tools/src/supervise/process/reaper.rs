@@ -34,6 +34,9 @@ use crate::supervise::record::status::Status;
 /// and less, but at least every [`LOOK_RARELY`].
 const LOOK_OFTEN: Duration = Duration::from_millis(100);
 const LOOK_RARELY: Duration = Duration::from_secs(1);
+/// How often what a command left running may change what others obey. Nearly all the time between two looks, what
+/// it wrote stands there.
+const PUT_BACKS_MAX: u32 = 5;
 /// How soon an end that could not be written down is tried again. Until then it is not reaped.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -74,11 +77,16 @@ struct Minded {
 /// Something that a command started, that goes on and may print.
 #[derive(Debug)]
 struct Left {
+    who: Identity,
+    marker: String,
     group: Pid,
     mark: Mark,
     out: File,
     log: File,
     look: Look,
+    /// How often something was put back since the command has ended.
+    put_backs: u32,
+    stopping: Option<Stopping>,
 }
 
 /// When to look at an output again.
@@ -217,7 +225,8 @@ impl Reaper {
             let mailbox = unheard.then(|| Instant::now() + LOOK_OFTEN);
             [due, minded.retry_at, Some(minded.look.at), mailbox]
         });
-        let left = self.left.iter().map(|left| Some(left.look.at));
+        let due = |left: &Left| left.stopping.as_ref().and_then(Stopping::due);
+        let left = self.left.iter().flat_map(|left| [Some(left.look.at), due(left)]);
         let reap = (self.is_busy() || self.has_strays()).then_some(self.reap_at);
         minded.chain(left).chain([reap]).flatten().min()
     }
@@ -246,7 +255,7 @@ impl Reaper {
                         self.watch.remove(descriptor);
                     }
                     over.push(minded.parcel.id);
-                    self.left.extend(left);
+                    self.left.extend(left.map(|left| *left));
                 }
             }
         }
@@ -292,7 +301,7 @@ impl Reaper {
 /// Whether a command is over.
 enum Ended {
     No,
-    Yes { left: Option<Left> },
+    Yes { left: Option<Box<Left>> },
 }
 
 impl Minded {
@@ -348,7 +357,7 @@ impl Minded {
         // The word first, the sync second: who waits makes the end durable in a place of its own.
         rustix::io::write(&self.parcel.wire, &[1]).ok();
         self.parcel.log.sync_data().ok();
-        Ended::Yes { left }
+        Ended::Yes { left: left.map(Box::new) }
     }
 
     fn record(&self, status: Status, witness: Witness) -> io::Result<()> {
@@ -365,8 +374,17 @@ impl Minded {
     /// What goes on behind the command. Its output goes on being bounded.
     fn left_behind(&self, known: &HashSet<Pid>) -> Option<Left> {
         let (out, log) = (self.parcel.out.try_clone().ok()?, self.parcel.log.try_clone().ok()?);
-        let (group, mark) = (self.pid, Mark::new(&self.marker));
-        let left = Left { group, mark, out, log, look: Look::new() };
+        let left = Left {
+            who: self.who.clone(),
+            marker: self.marker.clone(),
+            group: self.pid,
+            mark: Mark::new(&self.marker),
+            out,
+            log,
+            look: Look::new(),
+            put_backs: 0,
+            stopping: None,
+        };
         if !left.goes_on(known) {
             return None;
         }
@@ -383,18 +401,38 @@ impl Left {
         (witness, is_alone): (Witness, bool),
         known: &HashSet<Pid>,
     ) -> bool {
+        if let Some(stopping) = &mut self.stopping {
+            stopping.advance();
+        }
         if !self.look.tend(&self.out, now) {
             return true;
         }
         let goes_on = self.goes_on(known);
         // What a command beside it changes is told with that one, and what it changed itself as well.
-        if is_alone && let Ok(story) = Story::read(&self.log) {
-            guard::settle(&self.log, &story, witness);
+        if is_alone
+            && let Ok(story) = Story::read(&self.log)
+            && 0 < guard::settle(&self.log, &story, witness)
+        {
+            self.put_backs += 1;
+            self.look.soon(now);
         }
         if !goes_on {
             guard::forget(&self.log);
+        } else if PUT_BACKS_MAX <= self.put_backs {
+            self.stop(known);
         }
         goes_on
+    }
+
+    /// Stops it, and what it has started since.
+    fn stop(&mut self, known: &HashSet<Pid>) {
+        if let Some(stopping) = &mut self.stopping {
+            return stopping.pursue();
+        }
+        // Said before it is done. If it cannot be said, it is done all the same.
+        log::append(&self.log, &Record::Stopped(Stop { why: Why::Protected })).ok();
+        self.log.sync_data().ok();
+        self.stopping = Some(Stopping::begin_rest(&self.who, &self.marker, known));
     }
 
     /// Whether anything is there: in the group of the command, or away from it. A process that went away
@@ -420,6 +458,12 @@ impl Look {
     fn new() -> Self {
         let at = Instant::now() + LOOK_OFTEN;
         Self { bound: Bound::new(), length: 0, every: LOOK_OFTEN, at }
+    }
+
+    /// Looks again as soon as at one that prints.
+    fn soon(&mut self, now: Instant) {
+        self.every = LOOK_OFTEN;
+        self.at = now + self.every;
     }
 
     /// Looks if it is time to; says whether it was.

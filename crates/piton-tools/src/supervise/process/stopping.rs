@@ -4,11 +4,14 @@
 //! is in its group while the command itself is not reaped, it descends from it, it carries its mark
 //! (`mark`), or it fell to our supervisor while no other command was there.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open, pidfd_send_signal,
+};
 
 use super::awake::is_supervisor;
 use super::mark::{Mark, Marks};
@@ -36,13 +39,27 @@ struct Family {
     mark: Mark,
     /// Who inherits what a process of the command leaves behind.
     supervisor: Option<i32>,
+    /// Children of that one which belong to no command.
+    spared: HashSet<Pid>,
 }
 
 impl Stopping {
     /// Asks the command to end.
     pub(crate) fn begin(who: &Identity, marker: &str, grace: Duration) -> Self {
+        Self::of(Family::new(who, marker), grace)
+    }
+
+    /// Asks what a command has left to this process, its supervisor, to end. `spared` are children of this process
+    /// that belong to no command.
+    pub(crate) fn begin_rest(who: &Identity, marker: &str, spared: &HashSet<Pid>) -> Self {
+        let me = getpid().as_raw_nonzero().get();
+        let family = Family::new(who, marker);
+        Self::of(Family { supervisor: Some(me), spared: spared.clone(), ..family }, TERM_GRACE)
+    }
+
+    fn of(family: Family, grace: Duration) -> Self {
         let kill_at = Instant::now() + grace;
-        let stopping = Self { family: Family::new(who, marker), kill_at, killed: false };
+        let stopping = Self { family, kill_at, killed: false };
         if !grace.is_zero() {
             stopping.signal(Signal::TERM);
         }
@@ -60,6 +77,14 @@ impl Stopping {
             self.killed = true;
             self.signal(Signal::KILL);
         }
+    }
+
+    /// The same, and kills what was started since.
+    pub(crate) fn pursue(&mut self) {
+        if self.killed {
+            self.signal(Signal::KILL);
+        }
+        self.advance();
     }
 
     /// The command itself has ended: nothing else of it lives on.
@@ -115,13 +140,17 @@ impl Family {
     fn new(who: &Identity, marker: &str) -> Self {
         let parent = who.open().and_then(|_| Some(Stat::read(who.pid()?)?.parent));
         let supervisor = parent.filter(|parent| is_supervisor(*parent));
-        Self { who: who.clone(), mark: Mark::new(marker), supervisor }
+        Self { who: who.clone(), mark: Mark::new(marker), supervisor, spared: HashSet::new() }
     }
 
     /// Handles on everything that belongs to the command.
     fn members(&self) -> Vec<OwnedFd> {
         let is_there = self.who.open().is_some();
-        let seen = look_around().into_iter().filter(|seen| !seen.marks.are_of_warden());
+        let is_spared = |seen: &Seen| {
+            Pid::from_raw(seen.pid).is_some_and(|pid| self.spared.contains(&pid))
+                || seen.marks.are_of_warden()
+        };
+        let seen = look_around().into_iter().filter(|seen| !is_spared(seen));
         let (mut found, mut others): (Vec<_>, Vec<_>) = seen.partition(|seen| {
             seen.marks.have(&self.mark) || (is_there && seen.pid == self.who.pid)
         });
@@ -152,7 +181,7 @@ impl Family {
 
 /// All processes that we may look into, but ourselves.
 fn look_around() -> Vec<Seen> {
-    let me = rustix::process::getpid();
+    let me = getpid();
     let seen = processes().filter(|pid| *pid != me).filter_map(|pid| {
         // First the handle, then the look: the number cannot change hands in between.
         let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;

@@ -85,14 +85,15 @@ fn places_of(policy: &Policy) -> Vec<PathBuf> {
     policy.protect.iter().filter(is_open).cloned().collect()
 }
 
-/// Puts back what is different after a command, and writes it down. What cannot be done is written down too.
-pub(crate) fn settle(log: &File, story: &Story, witness: Witness) {
+/// Puts back what is different after a command, and writes it down. What cannot be done is written down too. Says
+/// how many places are again what they were.
+pub(crate) fn settle(log: &File, story: &Story, witness: Witness) -> usize {
     let Some(directory) = story.intent.as_ref().and_then(|intent| intent.guard.as_ref()) else {
-        return;
+        return 0;
     };
     let list = List::of(directory);
     let _held = list.as_ref().ok().and_then(List::hold);
-    settle_held(directory, log, witness);
+    settle_held(directory, log, witness)
 }
 
 /// The same, by its log.
@@ -193,8 +194,8 @@ pub(crate) fn texts(directory: &Path, change: &Change) -> Option<(String, String
 }
 
 /// The same, while the list is held.
-fn settle_held(directory: &Path, log: &File, witness: Witness) {
-    let Ok(note) = Note::read(directory) else { return };
+fn settle_held(directory: &Path, log: &File, witness: Witness) -> usize {
+    let Ok(note) = Note::read(directory) else { return 0 };
     let differences = note.differences();
     for difference in &differences {
         // Without room for it, or for a word of it, it is put back all the same.
@@ -205,14 +206,18 @@ fn settle_held(directory: &Path, log: &File, witness: Witness) {
         log.sync_data().ok();
     }
     fail::here(witness.point(["inner-guard-kept", "outer-guard-kept"]));
+    let mut put_back = 0;
     for difference in &differences {
-        if let Err(error) = note.put_back(difference) {
-            let place = &difference.place;
-            let (place, why) = (Raw::of(place), error.to_string());
-            log::append(log, &Record::NotPutBack { place, why }).ok();
+        match note.put_back(difference) {
+            Ok(()) => put_back += 1,
+            Err(error) => {
+                let (place, why) = (Raw::of(&difference.place), error.to_string());
+                log::append(log, &Record::NotPutBack { place, why }).ok();
+            }
         }
         fail::here(witness.point(["inner-guard-restored", "outer-guard-restored"]));
     }
+    put_back
 }
 
 /// Keeps what a place was changed to, and writes that down.

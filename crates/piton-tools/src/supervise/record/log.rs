@@ -159,6 +159,8 @@ pub enum Why {
     Model,
     /// A person asked for it, with `piton kill`.
     Person,
+    /// What it left running changed again and again what others obey.
+    Protected,
 }
 
 /// Who saw the end of a command.

@@ -210,3 +210,19 @@ fn the_next_command_settles_what_ended_unseen() {
     assert_eq!(Story::read(&open_log(&directory).unwrap()).unwrap().changes.len(), 1);
     assert_eq!(next.end(), [] as [String; 0]);
 }
+
+// What a command left running changes while a person is asked is not what that person said yes to.
+#[test]
+fn a_yes_makes_only_what_was_asked_about() {
+    let bench = Bench::new();
+    let begun = bench.begin("1");
+    fs::write(bench.work(".git/config"), "after\n").unwrap();
+    assert_eq!(begun.end(), ["config Changed"]);
+    let seen = begun.story().changes.len();
+    fs::write(bench.work(".git/config"), "later\n").unwrap();
+    fs::write(bench.work(".mcp.json"), "later\n").unwrap();
+    assert_eq!(begun.end(), ["config Changed", "config Changed", ".mcp.json Made"]);
+    assert_eq!(decide(&begun.directory, true, seen).unwrap(), Decision::Applied);
+    assert_eq!(bench.read(".git/config"), "after\n");
+    assert!(!bench.work(".mcp.json").exists());
+}
