@@ -43,12 +43,15 @@ impl Attacker {
         self.heard.lock().unwrap().extend(bytes);
     }
 
-    /// Hears all of a connection, and answers what looks like a request for a page.
+    /// Hears all of a connection, and answers what looks like a request for a page. Not before all of the request is
+    /// there: a client that has its answer may send no more.
     fn answer(&self, mut socket: TcpStream) {
-        let (mut bytes, mut is_answered) = ([0; 4096], false);
-        while let Ok(count @ 1..) = socket.read(&mut bytes) {
-            self.hear(&bytes[..count]);
-            if !std::mem::replace(&mut is_answered, true) {
+        let (mut piece, mut bytes, mut is_answered) = ([0; 4096], Vec::new(), false);
+        while let Ok(count @ 1..) = socket.read(&mut piece) {
+            self.hear(&piece[..count]);
+            bytes.extend(&piece[..count]);
+            if !is_answered && is_whole(&String::from_utf8_lossy(&bytes)) {
+                is_answered = true;
                 let page = self.page.lock().unwrap().clone();
                 let length = page.len();
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length:";
@@ -56,6 +59,15 @@ impl Attacker {
             }
         }
     }
+}
+
+/// Whether a request has all of the body that it tells of.
+fn is_whole(request: &str) -> bool {
+    let Some((head, body)) = request.split_once("\r\n\r\n") else { return false };
+    let fields = head.lines().filter_map(|line| line.split_once(':'));
+    let mut lengths = fields.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let length = lengths.find_map(|(_, value)| value.trim().parse::<usize>().ok());
+    length.unwrap_or(0) <= body.len()
 }
 
 impl Place {
