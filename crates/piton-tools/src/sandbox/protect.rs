@@ -17,6 +17,7 @@ use super::looks::worktree::named_in;
 
 mod gitlinks;
 mod named;
+mod reading;
 
 /// What git obeys in a repository.
 const OF_REPOSITORY: [&str; 7] =

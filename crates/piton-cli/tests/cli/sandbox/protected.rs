@@ -107,7 +107,12 @@ fn what_a_command_leaves_behind_changes_nothing_either() {
     is_looked_after(plainly);
     // One that takes off whatever it could be known by.
     let body = "while test ! -e stop; do sleep 0.1; done; echo evil >> .git/config; touch done";
-    let away = format!(
+    is_looked_after(&format!("{}; echo begun", away(body)));
+}
+
+/// A command that runs a line of the shell elsewhere, without anything that it could be known by.
+fn away(line: &str) -> String {
+    format!(
         "python3 -c 'import os, resource, sys
 if os.fork(): sys.exit()
 os.setsid()
@@ -115,9 +120,8 @@ if os.fork(): os._exit(0)
 resource.setrlimit(10, (5, 5))
 null = os.open(\"/dev/null\", os.O_RDWR)
 for number in range(3): os.dup2(null, number)
-os.execve(\"/bin/sh\", [\"sh\", \"-c\", \"{body}\"], {{}})'; echo begun"
-    );
-    is_looked_after(&away);
+os.execve(\"/bin/sh\", [\"sh\", \"-c\", \"{line}\"], {{}})'"
+    )
 }
 
 fn is_looked_after(command: &str) {
@@ -144,16 +148,8 @@ fn what_goes_on_changing_protected_files_is_stopped() {
     is_stopped(&format!("(sh -c '{body}') > /dev/null 2>&1 & echo begun"));
     // One that takes off whatever it could be known by, and does not end when it is asked to.
     let body = format!("trap \\\"\\\" TERM; {body}");
-    is_stopped(&format!(
-        "python3 -c 'import os, resource, sys
-if os.fork(): sys.exit()
-os.setsid()
-if os.fork(): os._exit(0)
-resource.setrlimit(10, (5, 5))
-null = os.open(\"/dev/null\", os.O_RDWR)
-for number in range(3): os.dup2(null, number)
-os.execve(\"/bin/sh\", [\"sh\", \"-c\", \"{body}\"], {{}})'; until test -s pid; do sleep 0.01; done; echo begun"
-    ));
+    let until = "until test -s pid; do sleep 0.01; done";
+    is_stopped(&format!("{}; {until}; echo begun", away(&body)));
 }
 
 fn is_stopped(command: &str) {

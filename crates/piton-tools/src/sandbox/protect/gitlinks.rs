@@ -4,17 +4,18 @@
 //! any other, and says less.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::reading::read;
 use crate::sandbox::looks::worktree::named_in;
 
 /// Where git finds the repository of a directory.
 pub(super) const GIT: &str = ".git";
 /// Most of an index that is read, in bytes.
 const INDEX_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// Most of a repository's settings that is read, in bytes.
+const SETTINGS_BYTES_MAX: u64 = 256 * 1024;
 /// Most submodules of a repository.
 const LINKS_MAX: usize = 1_000;
 /// The mode of an entry that names a commit.
@@ -38,25 +39,18 @@ pub(super) fn below(root: &Path) -> Vec<PathBuf> {
 }
 
 fn of(repository: &Path) -> Vec<PathBuf> {
-    let Some(bytes) = read(&repository.join("index")) else { return Vec::new() };
+    let Some(bytes) = read(&repository.join("index"), INDEX_BYTES_MAX) else { return Vec::new() };
     let digest_bytes = digest_bytes(repository);
     let mut names = Vec::new();
     let rest = Entries::of(&bytes, digest_bytes).and_then(|entries| entries.links(&mut names));
     if let Some(shared) = rest.and_then(|rest| shared(rest, digest_bytes))
-        && let Some(bytes) = read(&repository.join(format!("sharedindex.{shared}")))
+        && let Some(bytes) =
+            read(&repository.join(format!("sharedindex.{shared}")), INDEX_BYTES_MAX)
     {
         Entries::of(&bytes, digest_bytes).and_then(|entries| entries.links(&mut names));
     }
     let is_below = |path: &PathBuf| path.components().all(|it| matches!(it, Component::Normal(_)));
     names.into_iter().map(path).filter(is_below).take(LINKS_MAX).collect()
-}
-
-fn read(file: &Path) -> Option<Vec<u8>> {
-    let is_file = file.symlink_metadata().ok()?.is_file();
-    let file = is_file.then(|| File::open(file).ok()).flatten()?;
-    let mut bytes = Vec::new();
-    file.take(INDEX_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 fn path(name: Vec<u8>) -> PathBuf {
@@ -65,7 +59,8 @@ fn path(name: Vec<u8>) -> PathBuf {
 
 /// How long a digest of this repository is.
 fn digest_bytes(repository: &Path) -> usize {
-    let settings = fs::read_to_string(repository.join("config")).unwrap_or_default();
+    let settings = read(&repository.join("config"), SETTINGS_BYTES_MAX).unwrap_or_default();
+    let settings = String::from_utf8_lossy(&settings);
     let is_long = |line: &str| {
         let line = line.to_ascii_lowercase();
         line.trim_start().starts_with("objectformat") && line.contains("sha256")
@@ -155,6 +150,7 @@ fn varint(bytes: &mut &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::process::Command;
 
     use super::*;
@@ -207,5 +203,17 @@ mod tests {
             fs::write(root.join(".git/index"), bytes).unwrap();
             assert!(below(root).is_empty());
         }
+    }
+
+    // A command may put one there, and whoever puts it back looks for submodules first.
+    #[test]
+    fn settings_that_are_a_pipe_hold_up_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        git(root, "init -q");
+        git(root, &format!("update-index --add --cacheinfo 160000,{},sub", "1".repeat(40)));
+        fs::remove_file(root.join(".git/config")).unwrap();
+        assert!(Command::new("mkfifo").arg(root.join(".git/config")).status().unwrap().success());
+        assert_eq!(below(root), [PathBuf::from("sub")]);
     }
 }

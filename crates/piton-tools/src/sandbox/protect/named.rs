@@ -3,9 +3,9 @@
 //!
 //! All is read roughly: a name too many is protected, no more.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
+
+use super::reading::read;
 
 /// Most of a file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
@@ -23,14 +23,14 @@ const OF_USER: [&str; 2] = [".config/git/config", ".gitconfig"];
 /// What the repository of a workspace names, its instructions, and the user's own settings of git.
 pub(super) fn by_workspace(root: &Path, user: Option<&Path>) -> Vec<PathBuf> {
     let repository = root.join(".git");
-    let settings = read(&repository.join("config"));
-    let own = OF_USER.iter().filter_map(|name| user.map(|user| read(&user.join(name))));
+    let settings = text_of(&repository.join("config"));
+    let own = OF_USER.iter().filter_map(|name| user.map(|user| text_of(&user.join(name))));
     let own: Vec<_> = own.collect();
     // Hooks are named from the workspace on, and settings from the file on that includes them.
     let hooks = own.iter().chain([&settings]).flat_map(|text| values(text, "hookspath"));
     let hooks = hooks.map(|value| root.join(value));
     let included = values(&settings, "path").map(|value| repository.join(value));
-    let modules = read(&root.join(".gitmodules"));
+    let modules = text_of(&root.join(".gitmodules"));
     let submodules = values(&modules, "path").map(|value| root.join(value).join(".git"));
     let named = hooks.chain(included).chain(submodules).map(|place| plain(&place));
     let named = named.chain(by_instructions(root));
@@ -42,7 +42,7 @@ fn by_instructions(root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<_> = INSTRUCTIONS.map(|name| root.join(name)).into();
     let mut looked = 0;
     while let Some(file) = found.get(looked).filter(|_| found.len() < NAMED_MAX) {
-        let text = read(file);
+        let text = text_of(file);
         let directory = file.parent().unwrap_or(root);
         let words = text.split_whitespace().filter_map(|word| word.split_once('@'));
         let names = words.map(|(_, name)| name.trim_end_matches(BEHIND_NAMES));
@@ -54,14 +54,8 @@ fn by_instructions(root: &Path) -> Vec<PathBuf> {
     found.split_off(INSTRUCTIONS.len())
 }
 
-fn read(file: &Path) -> String {
-    let mut bytes = Vec::new();
-    // Neither a link nor a pipe, which would never end.
-    if file.symlink_metadata().is_ok_and(|it| it.is_file())
-        && let Ok(file) = File::open(file)
-    {
-        file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).unwrap_or_default();
-    }
+fn text_of(file: &Path) -> String {
+    let bytes = read(file, FILE_BYTES_MAX).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
