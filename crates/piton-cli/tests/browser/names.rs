@@ -1,10 +1,12 @@
 //! What a screen reader is told: names and roles from chromium's accessibility tree, and the order of focus.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use crate::driver::TAB;
 use crate::place::Place;
-use crate::tab::Tab;
+use crate::tab::{DEADLINE, LOOK_EVERY, Tab};
 
 /// Roles that mean nothing without a name. A fold (`group`) is named by its line, and a form without a name
 /// is no landmark.
@@ -34,17 +36,23 @@ async fn told(tab: &Tab) -> Vec<(String, String)> {
     nodes.map(|node| (text(&node["role"]), text(&node["name"]))).collect()
 }
 
+/// Chromium builds the accessibility tree behind the page: it is asked again until all that is wanted is told.
 async fn check(tab: &Tab, state: &str, wanted: &[(&str, &str)]) {
-    let told = told(tab).await;
+    let (end, mut look) = (Instant::now() + DEADLINE, tokio::time::interval(LOOK_EVERY));
+    let told = loop {
+        look.tick().await;
+        let told = told(tab).await;
+        let is_told = |(role, name): &(&str, &str)| {
+            told.iter().any(|(its, known)| its == role && known.contains(name))
+        };
+        let Some((role, name)) = wanted.iter().find(|it| !is_told(it)) else { break told };
+        assert!(Instant::now() < end, "{state}: no {role} {name:?} in {told:?}");
+    };
     let nameless: Vec<_> = told
         .iter()
         .filter(|(role, name)| NAMED.contains(&role.as_str()) && name.trim().is_empty())
         .collect();
     assert!(nameless.is_empty(), "{state}: without a name: {nameless:?}");
-    for (role, name) in wanted {
-        let is_there = told.iter().any(|(its, known)| its == role && known.contains(name));
-        assert!(is_there, "{state}: no {role} {name:?} in {told:?}");
-    }
 }
 
 #[tokio::test]

@@ -14,11 +14,11 @@ use crate::driver::Driver;
 use crate::place::Serving;
 
 /// Longest wait for something that must happen.
-const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 /// How often the driver is started before it is given up.
 const STARTS_MAX: u32 = 5;
 /// How often to look.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// For how long a control that has just appeared takes no click, and a little more.
 const YOUNG_MS: u32 = 650;
