@@ -59,11 +59,13 @@ pub(super) fn places(roots: &[PathBuf], more: &[PathBuf], user: Option<&Path>) -
     // What is a link is another place as well: both count. Not, if that is all of a workspace.
     let is_part = |place: &PathBuf| !roots.iter().any(|root| root.starts_with(place));
     let behind = |place: &PathBuf| place.canonicalize().ok().filter(|real| real != place);
-    let real: Vec<_> = places.iter().filter_map(behind).filter(is_part).collect();
+    let mut there = found(&places);
+    let real: Vec<_> = there.iter().filter_map(behind).filter(is_part).collect();
+    there.extend(found(&real));
     places.extend(real);
-    let linked: Vec<_> = found(&places).iter().flat_map(|place| behind_links_in(place)).collect();
+    let linked = there.iter().flat_map(|place| behind_links_in(place));
     let is_open = |place: &PathBuf| roots.iter().any(|root| place.starts_with(root));
-    places.extend(linked.into_iter().filter(is_open).filter(is_part));
+    places.extend(linked.filter(is_open).filter(is_part));
     places.sort();
     places.dedup();
     places
