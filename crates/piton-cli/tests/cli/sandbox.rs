@@ -32,7 +32,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use self::attempt::attempt;
+use self::stopped::parent;
 pub(crate) use self::table::picture;
+use crate::world::wait_until;
 
 /// Whose numbers an ordinary user has here.
 const NOBODY: &str = "65534";
@@ -173,6 +175,51 @@ async fn f15_a_warden_that_is_killed_or_stopped_is_replaced() {
         let next = cell.run("echo goes on").await;
         assert_eq!((next.exit_code, next.text.trim()), (Some(0), "goes on"), "{signal}");
     }
+}
+
+// With a record open it would hold the lock that tells whether somebody looks after the command.
+#[tokio::test]
+async fn what_starts_commands_keeps_none_of_their_files() {
+    if !can_hold() {
+        return;
+    }
+    // Those that this process got from its own parent go to every process below it.
+    let inherited = open_files("self");
+    let is_own = |file: &String| {
+        file == "/dev/null" || file.starts_with("socket:") || inherited.contains(file)
+    };
+    let cell = Cell::new(When::Always);
+    for command in ["sleep 100 > /dev/null 2>&1 & echo begun", "echo next"] {
+        let done = cell.run(command).await;
+        assert_eq!(done.exit_code, Some(0), "{}", done.text);
+        // A moment later than the command, it hears that the one before has ended.
+        wait_until(|| {
+            let files = files_of_wardens();
+            !files.is_empty() && files.iter().all(is_own)
+        });
+    }
+}
+
+/// What the wardens of this process have open.
+fn files_of_wardens() -> Vec<String> {
+    let me = i32::try_from(std::process::id()).unwrap();
+    let is_below = |pid| std::iter::successors(Some(pid), |pid| parent(*pid)).any(|pid| pid == me);
+    let mut files = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_str().unwrap().parse() else { continue };
+        let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        if words.starts_with(b"piton\0supervise\0warden\0") && is_below(pid) {
+            files.extend(open_files(&pid.to_string()));
+        }
+    }
+    files
+}
+
+/// What a process has open; nothing, if it is gone.
+fn open_files(pid: &str) -> Vec<String> {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let links = open.filter_map(|file| fs::read_link(file.path()).ok());
+    links.map(|link| link.display().to_string()).collect()
 }
 
 #[tokio::test]

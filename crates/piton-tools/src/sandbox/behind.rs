@@ -2,8 +2,9 @@
 //!
 //! A wall is put around a thread, and what that thread starts is behind it too. So each start has a thread of
 //! its own, which is gone before anybody hears of the start: whatever runs behind a wall may signal what is
-//! behind the same one, and a thread of ours that stayed there would be a way to stop all of us. Nothing runs
-//! between fork and exec, where a program of ours may do next to nothing.
+//! behind the same one, and a thread of ours that stayed there would be a way to stop all of us. A warden needs no
+//! such thread: it ends before what it has started may begin. Nothing runs between fork and exec, where a program
+//! of ours may do next to nothing.
 
 use std::fs::File;
 use std::io;
@@ -59,14 +60,16 @@ pub(crate) fn spawn_outer(
     start(|| outer(&policy, network), move || command.spawn())
 }
 
-/// Starts a command behind a wall of its own, for a program that is behind the shared one.
+/// Starts a command behind a wall of its own. The caller is behind the shared one, and must end then: it stays
+/// behind the wall of the command.
 pub(crate) fn spawn_inner(
     policy: &Policy,
     network: Network,
     mut command: Command,
     own: &File,
 ) -> io::Result<Child> {
-    start(|| inner(policy, network, Some(own)), move || command.spawn())
+    inner(policy, network, Some(own))?;
+    command.spawn()
 }
 
 fn start<T: Send>(
@@ -101,5 +104,5 @@ fn inner(policy: &Policy, network: Network, own: Option<&File>) -> io::Result<()
     if kernel.landlock.is_some() {
         walls::inner(policy, network, own.map(File::as_fd))?;
     }
-    if kernel.filters { calls::last_filter() } else { Ok(()) }
+    Ok(())
 }

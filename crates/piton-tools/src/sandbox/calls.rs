@@ -176,10 +176,10 @@ pub(super) fn filter(policy: &Policy, network: Network, has_landlock: bool) -> i
         refused.extend(REFUSED_TO_LOOKS_ALSO.map(|call| (call, Vec::new())));
     }
     refused.extend(sockets(policy, network)?);
-    // Says what it wants in memory, where a filter cannot look. Who is told that there is no such
-    // call takes the older one.
-    let unknown: Conditions = [(libc::SYS_clone3, Vec::new())].into();
-    for (calls, error) in [(unknown, libc::ENOSYS), (refused, libc::EPERM)] {
+    // They say what they want in memory, where a filter cannot look. A program that is told that there is no
+    // such call takes an older one.
+    let unknown = [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new()));
+    for (calls, error) in [(unknown.into(), libc::ENOSYS), (refused, libc::EPERM)] {
         apply_filter(&program(calls, error)?).map_err(failed)?;
     }
     Ok(())
@@ -286,13 +286,6 @@ fn with_powers() -> io::Result<Conditions> {
         (libc::SYS_open, opened(1, 2)?),
     ]);
     Ok(refused)
-}
-
-/// Puts the last filter on: `openat2` has its mode in memory, where a filter cannot look. Who is told that
-/// there is no such call takes an older one. We need it ourselves until then.
-pub(super) fn last_filter() -> io::Result<()> {
-    let unknown: Conditions = [(libc::SYS_openat2, Vec::new())].into();
-    apply_filter(&program(unknown, libc::ENOSYS)?).map_err(failed)
 }
 
 fn program(calls: Conditions, error: libc::c_int) -> io::Result<BpfProgram> {

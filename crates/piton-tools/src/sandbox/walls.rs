@@ -128,7 +128,7 @@ fn allow(
 pub(crate) fn open(place: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     match openat2(CWD, place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        // We are in such a sandbox ourselves.
+        // We are in such a sandbox ourselves, as a process that starts a command is.
         Err(Errno::NOSYS) => open_by_steps(place),
         opened => opened,
     }

@@ -15,11 +15,11 @@ use super::{CALL, Cell};
 /// How long anything here may take. Without being woken it takes for ever.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The parent of a process, from what the kernel says of it.
-fn parent(pid: i32) -> i32 {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let (_, rest) = stat.rsplit_once(')').unwrap();
-    rest.split_whitespace().nth(1).unwrap().parse().unwrap()
+/// The parent of a process that is there, from what the kernel says of it.
+pub(super) fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The supervisors of the command that has written its number, inner one first.
@@ -31,8 +31,8 @@ async fn supervisors(cell: &Cell) -> [Pid; 2] {
         assert!(Instant::now() < until, "it does not begin");
         let number = fs::read_to_string(cell.work("pid")).unwrap_or_default();
         if let Ok(pid) = number.trim().parse() {
-            let inner = parent(pid);
-            return [inner, parent(inner)].map(|pid| Pid::from_raw(pid).unwrap());
+            let inner = parent(pid).unwrap();
+            return [inner, parent(inner).unwrap()].map(|pid| Pid::from_raw(pid).unwrap());
         }
     }
 }

@@ -5,13 +5,14 @@
 //! of its own, the warden, because commands can signal it: who kills or stops it hits neither a supervisor
 //! nor another command, and the next command gets a new one.
 //!
-//! A warden starts one command, then its own successor, and is gone: so the supervisor inherits the command,
-//! and is the one that hears of its end. The first one of a policy is started by a founder, in namespaces that all
-//! of them share; where there are none, by the supervisor.
+//! A warden starts its own successor, then one command, and is gone: so the supervisor inherits the command,
+//! and is the one that hears of its end. A successor is a fork, since the start of a binary of this size costs more
+//! than that of most commands. The first one of a policy is started by a founder, in namespaces that all of them
+//! share; where there are none, by the supervisor.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut, Read as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -216,17 +217,50 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> io::Result<(
     let is_own = arguments.any(|word| word == role::OWN_NETWORK);
     let network = if is_own { Network::Own } else { Network::Shared };
     let socket = io::stdin().as_fd().try_clone_to_owned()?;
-    let Some(order) = receive(&socket)? else { return Ok(()) };
-    let successor = role::warden(socket.try_clone()?, network).spawn()?;
-    let gate = match order.carry_out(network) {
-        Ok(gate) => gate.as_raw_nonzero().to_string(),
-        Err(error) => error.to_string(),
-    };
-    let answer = format!("{} {gate}", successor.id());
-    let answer = answer.as_bytes();
-    let answer = IoSlice::new(answer.get(..ANSWER_BYTES_MAX).unwrap_or(answer));
-    sendmsg(&socket, &[answer], &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?;
+    // Once for all successors.
+    Kernel::ask();
+    loop {
+        // An order is taken behind the start of the successor, which must not have the files of it.
+        if !is_ordered(&socket)? {
+            return Ok(());
+        }
+        let (mut turn, mine) = io::pipe()?;
+        let forked = match safe_fork::fork() {
+            Ok(None) => {
+                drop(mine);
+                // Its turn comes with the end of this process, which never writes.
+                turn.read_to_end(&mut Vec::new())?;
+                continue;
+            }
+            Ok(Some(successor)) => Some(successor.pid()),
+            // Some containers refuse to tell whether this process has other threads.
+            Err(_) => None,
+        };
+        let Some(order) = receive(&socket)? else { return Ok(()) };
+        let successor = match forked {
+            Some(pid) => pid,
+            None => role::warden(socket.try_clone()?, network).spawn()?.id(),
+        };
+        let gate = match order.carry_out(network) {
+            Ok(gate) => gate.as_raw_nonzero().to_string(),
+            Err(error) => error.to_string(),
+        };
+        return answer(&socket, &format!("{successor} {gate}"));
+    }
+}
+
+fn answer(socket: &OwnedFd, text: &str) -> io::Result<()> {
+    let text = text.as_bytes();
+    let text = IoSlice::new(text.get(..ANSWER_BYTES_MAX).unwrap_or(text));
+    sendmsg(socket, &[text], &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?;
     Ok(())
+}
+
+/// Waits for an order, and leaves it where it is. There is none any more if the supervisor is gone.
+fn is_ordered(socket: &OwnedFd) -> io::Result<bool> {
+    let peek = || rustix::net::recv(socket, &mut [0; 1], RecvFlags::PEEK);
+    let (got, _) = rustix::io::retry_on_intr(peek)?;
+    Ok(0 < got)
 }
 
 /// What a warden is to start.
