@@ -18,6 +18,7 @@ mod table;
 
 use std::fs;
 use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 use self::attempt::attempt;
 use self::stopped::parent;
 pub(crate) use self::table::picture;
+use crate::faults::can_trace;
 use crate::world::wait_until;
 
 /// Whose numbers an ordinary user has here.
@@ -174,6 +176,27 @@ async fn f15_a_warden_that_is_killed_or_stopped_is_replaced() {
         assert_eq!((hit.exit_code, hit.text.trim()), (Some(0), "1"), "{signal}");
         let next = cell.run("echo goes on").await;
         assert_eq!((next.exit_code, next.text.trim()), (Some(0), "goes on"), "{signal}");
+    }
+}
+
+// A tracer stops all that it follows, again and again.
+#[tokio::test]
+async fn commands_in_the_sandbox_can_be_traced() {
+    if !can_hold() || !can_trace() {
+        return;
+    }
+    let mut cell = Cell::new(When::Always);
+    let wrapper = cell.outside.join("traced");
+    let words = "strace -D -f -qq -e trace=all -o /dev/null";
+    let line = format!("#!/bin/sh\nexec {words} '{}' \"$@\"\n", env!("CARGO_BIN_EXE_piton"));
+    fs::write(&wrapper, line).unwrap();
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+    let supervisor = Supervisor::new(wrapper, cell.outside.join("calls"), Vec::new());
+    let rules = Rules { when: When::Always, network: false, ..Rules::none() };
+    cell.tool = Shell::supervised(Arc::new(supervisor.sandbox(rules)));
+    for _ in 0..10 {
+        let done = cell.run("echo runs").await;
+        assert_eq!((done.exit_code, done.text.trim()), (Some(0), "runs"), "{}", done.text);
     }
 }
 

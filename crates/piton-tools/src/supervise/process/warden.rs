@@ -11,7 +11,7 @@
 //! share; where there are none, by the supervisor.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,6 +33,7 @@ use super::role;
 use super::start::Start;
 use super::way_out;
 use crate::sandbox::{self, Cgroup, Entered, Kernel, Network, Policy};
+use crate::supervise::record::identity::Stat;
 use crate::supervise::record::log::Story;
 
 /// Most wardens that are kept; policies hardly differ within a process.
@@ -164,10 +165,9 @@ impl Warden {
             && self.entered.as_ref().is_none_or(holds)
     }
 
+    /// Whether it is gone, or was stopped by a signal. A debugger stops it in another way, and no command can be one.
     fn is_stopped(&self) -> bool {
-        let state = fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_nonzero()));
-        let state = state.unwrap_or_default();
-        state.rsplit(") ").next().is_none_or(|it| it.starts_with(['T', 't']))
+        Stat::read(self.pid).is_none_or(|stat| stat.is_stopped)
     }
 
     /// Starts a command. If that fails the warden is its successor all the same, as long as there is one.
