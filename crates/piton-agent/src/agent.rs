@@ -1,4 +1,4 @@
-//! The agent: what the settings and the environment say, read once.
+//! The agent: what the settings and the environment say, read once; but standing rules count as they are now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -24,7 +24,8 @@ use crate::overrides::Overrides;
 use crate::providers::{
     self, KeyFrom, Provider, ProviderError, RequestDefaults, Waits, WrittenEffort,
 };
-use crate::rules::{self, WrittenRule};
+use crate::rules;
+use crate::rules::standing::Standing;
 use crate::sandbox::{self, Sandbox, SandboxGap, WrittenSandbox};
 use crate::settings::Settings;
 use crate::settings_file::{FileError, SettingsFile, WrittenServe};
@@ -85,7 +86,7 @@ pub struct Agent {
     keep_days: Option<u32>,
     /// How large requests may become.
     pub(crate) context: WrittenContext,
-    rules: Vec<WrittenRule>,
+    rules: Standing,
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     pub(crate) delegation: Delegation,
     sandbox: Sandbox,
@@ -168,7 +169,7 @@ impl Agent {
                     .or(file.context.tokens_max),
                 ..file.context
             },
-            rules: file.permissions,
+            rules: Standing::new(settings.file.as_deref(), file.permissions),
             mcp: file.mcp,
             delegation: file.workers.into(),
             sandbox,
@@ -314,14 +315,14 @@ impl Agent {
         keys.map(OsString::from).chain(usual).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The standing rules of the settings that count in a workspace.
+    /// The standing rules of the settings that count in a workspace now.
     pub fn standing_rules(&self, workspace: &Path) -> Vec<PermissionRule> {
-        rules::counting_in(&self.rules, workspace)
+        rules::counting_in(&self.rules.now(), workspace)
     }
 
     /// The rules that a conversation is run with: its own, and those of the settings as they are now.
     pub fn rules_in_force(&self, own: &[PermissionRule], workspace: &Path) -> Vec<PermissionRule> {
-        rules::in_force(own, &self.rules, workspace)
+        rules::in_force(own, &self.rules.now(), workspace)
     }
 
     /// The sandbox of commands.

@@ -6,6 +6,7 @@
 mod fields;
 pub mod file;
 mod preset;
+pub(crate) mod standing;
 pub mod strangers;
 
 use std::collections::BTreeMap;

@@ -101,6 +101,23 @@ fn rules_servers_and_the_state_are_shown_in_a_chat() {
     leaves(person);
 }
 
+// D44: the rule counts for the next call, and one that was taken back does not.
+#[test]
+fn rules_that_are_written_and_taken_back_count_in_the_chat_that_runs() {
+    let world = World::new();
+    let mut person = sits_down(&world, &[]);
+    person.types("run touch one\r").sees("(?) help: ").types("a p\r");
+    person.sees("From now on: allow shell `touch one`").sees("> ");
+    fs::remove_file(world.work("one")).unwrap();
+    person.types("run touch one\r").sees("✓ shell: touch one").sees("> ");
+    assert!(world.work("one").exists());
+    person.types("/permissions revoke 1\r").sees("Taken back: allow shell `touch one`").sees("> ");
+    person.types("run touch one\r").sees("Run shell: touch one?").sees("(?) help: ");
+    person.types("n\r").sees("> ");
+    let screen = leaves(person);
+    assert_eq!(screen.matches("(?) help: ").count(), 2, "{screen}");
+}
+
 #[test]
 fn a_directory_is_added_and_taken_out_again() {
     let world = World::new();
