@@ -4,7 +4,7 @@
 //! Names may have stars, since repositories below a repository are as many as there are: `*` is one directory of any
 //! name, `**` any number of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, FileType, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -41,9 +41,15 @@ const HEAD: &str = "HEAD";
 /// How deep a protected directory is looked through for a file, or for links.
 const DEPTH_MAX: usize = 32;
 
-/// What is protected below these places, and `more`: names below each of them, or whole places.
-pub(super) fn places(roots: &[PathBuf], more: &[PathBuf], user: Option<&Path>) -> Vec<PathBuf> {
-    let mut places = Vec::new();
+/// What is protected below these places, and `more`: names below each of them, or whole places. `beside` is what
+/// else commands write to: what lies there above one of the places counts for all below it.
+pub(super) fn places(
+    roots: &[PathBuf],
+    beside: &[PathBuf],
+    more: &[PathBuf],
+    user: Option<&Path>,
+) -> Vec<PathBuf> {
+    let mut places = above(roots, beside);
     for root in roots {
         if let Some(user) = user.filter(|user| user.starts_with(root)) {
             places.extend(OF_USER.map(|name| user.join(name)));
@@ -68,6 +74,22 @@ pub(super) fn places(roots: &[PathBuf], more: &[PathBuf], user: Option<&Path>) -
     places.extend(linked.filter(is_open).filter(is_part));
     places.sort();
     places.dedup();
+    places
+}
+
+/// What is obeyed in directories above these, as far as commands write there: git and agents look upwards.
+fn above(roots: &[PathBuf], beside: &[PathBuf]) -> Vec<PathBuf> {
+    let written = |place: &&Path| beside.iter().chain(roots).any(|root| place.starts_with(root));
+    let above = roots.iter().flat_map(|root| root.ancestors().skip(1)).filter(written);
+    let above: BTreeSet<&Path> = above.filter(|it| !roots.iter().any(|root| it == root)).collect();
+    let mut places = Vec::new();
+    for place in above {
+        places.extend(OBEYED.map(|name| place.join(name)));
+        places.extend(of_git(place));
+        // Only with a head it is a repository. The head of one that is there is free to move.
+        let head = place.join(GIT).join(HEAD);
+        places.extend([place.join(GIT)].into_iter().chain((!head.exists()).then_some(head)));
+    }
     places
 }
 
@@ -149,7 +171,7 @@ pub(crate) fn other_name(
     roots: &[PathBuf],
     more: &[PathBuf],
 ) -> Option<PathBuf> {
-    let found = found(&places(roots, more, None));
+    let found = found(&places(roots, &[], more, None));
     let is_obeyed = found.iter().any(|obeyed| place.starts_with(obeyed));
     found.iter().filter(|_| !is_obeyed).find_map(|obeyed| named_below(obeyed, file))
 }
@@ -293,7 +315,7 @@ mod tests {
 
     fn names(root: &Path, more: &[&str]) -> String {
         let more: Vec<_> = more.iter().map(PathBuf::from).collect();
-        let found = found(&places(&[root.to_owned()], &more, None));
+        let found = found(&places(&[root.to_owned()], &[], &more, None));
         let name = |path: &PathBuf| path.strip_prefix(root).unwrap().display().to_string();
         found.iter().map(name).collect::<Vec<_>>().join(" ")
     }
@@ -393,7 +415,7 @@ mod tests {
         fs::write(work.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         fs::write(own.join("commondir"), "../..\n").unwrap();
         fs::write(root.join("main/.git/config"), "").unwrap();
-        let found = found(&places(std::slice::from_ref(&work), &[], None));
+        let found = found(&places(std::slice::from_ref(&work), &[], &[], None));
         assert_eq!(
             found,
             [root.join("main/.git/config"), own.join("commondir"), work.join(".git")]

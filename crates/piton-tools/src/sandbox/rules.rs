@@ -126,7 +126,7 @@ impl Rules {
         let mut write = vec![workspace.to_owned()];
         // Recorded without links: what is one by now opens nothing when the wall is built.
         write.extend(added.iter().map(PathBuf::from).filter(|added| added.is_absolute()));
-        let protect = protect::places(&write, &self.protect, self.home.as_deref());
+        let roots = write.clone();
         for place in WRITABLE.map(PathBuf::from).iter().chain([&temporary]).chain(&self.write) {
             // What lies in another such place is open already, and may have become a link to
             // anywhere since.
@@ -140,6 +140,7 @@ impl Rules {
                 write.push(place);
             }
         }
+        let protect = protect::places(&roots, &write, &self.protect, self.home.as_deref());
         let mut closed = Vec::new();
         for Lead { place, links } in self.closed.iter().map(|place| Lead::of(place)) {
             closed.push(place);
@@ -184,6 +185,11 @@ impl Rules {
     /// question.
     pub fn confines(&self) -> bool {
         self.when != When::Never && Kernel::ask().has_wall()
+    }
+
+    /// Whether a command that a person said yes to runs outside these walls.
+    pub(crate) fn free_what_is_approved(&self) -> bool {
+        self.confines() && self.when == When::Unapproved
     }
 
     /// What a command that only looks may do in a workspace, whatever else is open.

@@ -9,14 +9,15 @@ use std::path::{Component, Path, PathBuf};
 use piton_core::event::Grants;
 use piton_core::permit::grants::words;
 use piton_core::permit::host::{Host, HostRule};
-use rustix::fs::{Access, FileType, access, stat};
+use rustix::fs::{Access, FileType, Mode, access, stat};
 
 use super::policy::Policy;
+use super::walls::DEVICES;
 use crate::contract::excerpt;
 use crate::proxy::NOT_GRANTED;
 
 /// What programs print when they are refused something, in small letters.
-const SIGNS: [&str; 9] = [
+const SIGNS: [&str; 10] = [
     "permission denied",
     "not permitted",
     "eacces",
@@ -26,6 +27,8 @@ const SIGNS: [&str; 9] = [
     "device or resource busy",
     "ebusy",
     "bad system call",
+    // git, of objects.
+    "unable to create temporary",
 ];
 /// What they print when a file is locked because programs outside obey it.
 const LOCK_SIGNS: [&str; 4] = ["read-only", "erofs", "device or resource busy", "ebusy"];
@@ -38,8 +41,12 @@ const FILE_SIGNS: [&str; 2] = ["file size limit", "file too large"];
 /// A megabyte, in bytes.
 const MB: u64 = 1 << 20;
 /// What they print when there is no network.
-const NETWORK_SIGNS: [&str; 6] =
-    ["resolv", "network", "socket", "connect", "unreachable", "unable to access"];
+const NETWORK_SIGNS: [&str; 7] =
+    ["resolv", "network", "socket", "connect", "unreachable", "unable to access", "getaddrinfo"];
+/// Words that stand in front of the name of a host.
+const HOST_SIGNS: [&str; 5] = ["host", "hostname", "to", "eai_again", "enotfound"];
+/// What they print when a directory cannot be made.
+const DIRECTORY_SIGNS: [&str; 2] = ["create directory", "mkdir"];
 /// What they print when they do not find what is outside the wall of a command that only looks.
 const LOOK_SIGNS: [&str; 2] = ["not found", "not a git repository"];
 /// What is told then. There is a way out: what runs other programs asks.
@@ -62,6 +69,15 @@ const EDGES: [char; 17] = [
     '\'', '"', '`', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '(', ')', '<', '>', '[', ']',
     ',', ';', '|', '=',
 ];
+
+/// What a line complains about.
+#[derive(Clone, Copy, Debug)]
+struct Complaint {
+    /// Files.
+    of_files: bool,
+    /// A directory that cannot be made.
+    of_directory: bool,
+}
 
 /// A command that has run, as far as the sandbox tells about it.
 #[derive(Clone, Copy, Debug)]
@@ -116,8 +132,9 @@ impl Policy {
             let complains = |signs: &[&str]| signs.iter().any(|sign| small.contains(sign));
             let (of_files, of_hosts) = (complains(&SIGNS), complains(&NETWORK_SIGNS));
             if of_files || of_hosts {
-                let paths = texts(line).filter_map(|word| path_in(word, ran.directory));
-                paths.for_each(|path| self.note_path(&path, of_files, &mut missing));
+                let complaint = Complaint { of_files, of_directory: complains(&DIRECTORY_SIGNS) };
+                let paths = texts(told_by(line)).filter_map(|word| path_in(word, ran.directory));
+                paths.for_each(|path| self.note_path(&path, complaint, &mut missing));
             }
             if of_hosts && !self.network {
                 missing.add(&Grants { network: hosts_in(line), ..Grants::default() });
@@ -137,18 +154,21 @@ impl Policy {
 
     /// Notes what stands in the way of a path, if anything does. Where a line does not complain of files, it can only
     /// be a socket.
-    fn note_path(&self, path: &Path, of_files: bool, missing: &mut Grants) {
+    fn note_path(&self, path: &Path, complaint: Complaint, missing: &mut Grants) {
         let kind = stat(path).ok().map(|it| FileType::from_raw_mode(it.st_mode));
         let is_socket =
             kind == Some(FileType::Socket) || path.extension().is_some_and(|it| it == "sock");
         let more = if is_socket {
             let sockets = if self.unix_sockets { Vec::new() } else { vec![tilde(path)] };
             Grants { sockets, ..Grants::default() }
-        } else if !of_files {
+        } else if !complaint.of_files {
             Grants::default()
+        } else if path.starts_with(DEVICES) && path != Path::new(DEVICES) {
+            let devices = if self.opens(path) { Vec::new() } else { vec![tilde(path)] };
+            Grants { devices, ..Grants::default() }
         } else if self.hides(path) {
             Grants { read: vec![tilde(path)], ..Grants::default() }
-        } else if let Some(place) = self.kept_from(path) {
+        } else if let Some(place) = self.kept_from(path, complaint.of_directory) {
             Grants { write: vec![tilde(&place)], ..Grants::default() }
         } else {
             Grants::default()
@@ -162,16 +182,25 @@ impl Policy {
         !opened && (below(&self.closed) || below(&self.unread))
     }
 
-    /// Where it would have to write for this path, if the wall and nothing else keeps it from there.
-    fn kept_from(&self, path: &Path) -> Option<PathBuf> {
+    /// Whether it may write there.
+    fn opens(&self, path: &Path) -> bool {
         let mut written = self.write.iter().chain(&self.granted.write).chain(&self.granted.devices);
-        if written.any(|root| path.starts_with(root)) {
+        written.any(|root| path.starts_with(root))
+    }
+
+    /// Where it would have to write for this path, if the wall and nothing else keeps it from there. A directory
+    /// that is to be made has a slash at its end, which makes it: the one above it need not be opened.
+    fn kept_from(&self, path: &Path, is_directory: bool) -> Option<PathBuf> {
+        if self.opens(path) {
             return None;
         }
         // A place that is not there is made in the one above it.
         let there = path.ancestors().find(|place| place.exists())?;
         access(there, Access::WRITE_OK).ok()?;
-        Some(there.to_owned())
+        match path.ancestors().take_while(|place| !place.exists()).last() {
+            Some(made) if is_directory || made != path => Some(made.join("")),
+            Some(_) | None => Some(there.to_owned()),
+        }
     }
 
     /// What it could not do, where nothing nearer is known.
@@ -235,6 +264,21 @@ fn of_hosts(refused: &[(String, String)]) -> String {
     )
 }
 
+/// A message without the program that it comes from, where it begins with the whole path of one.
+fn told_by(line: &str) -> &str {
+    let is_program = |path: &str| {
+        let found = path.starts_with('/').then(|| stat(path).ok()).flatten();
+        found.is_some_and(|found| {
+            let (kind, mode) = (FileType::from_raw_mode(found.st_mode), Mode::from(found.st_mode));
+            kind == FileType::RegularFile && mode.contains(Mode::XUSR)
+        })
+    };
+    match line.split_once(": ") {
+        Some((program, rest)) if is_program(program) => rest,
+        Some(_) | None => line,
+    }
+}
+
 /// The words of a message.
 fn texts(line: &str) -> impl Iterator<Item = &str> {
     let words = line.split(|letter: char| letter.is_whitespace() || EDGES.contains(&letter));
@@ -273,7 +317,7 @@ fn hosts_in(line: &str) -> Vec<String> {
     }
     for pair in words.windows(2) {
         let [word, name] = pair else { continue };
-        let is_named = matches!(word.to_ascii_lowercase().as_str(), "host" | "hostname" | "to");
+        let is_named = HOST_SIGNS.contains(&word.to_ascii_lowercase().as_str());
         let Some(host) = Host::read(name).filter(|_| is_named && name.contains('.')) else {
             continue;
         };
@@ -356,7 +400,24 @@ mod tests {
                 r#"{"write":["ROOT/other"]}"#,
             ),
             ("sh: 1: cannot create ../other/x: Permission denied", r#"{"write":["ROOT/other"]}"#),
+            (
+                "mkdir: cannot create directory 'ROOT/other/x': Permission denied",
+                r#"{"write":["ROOT/other/x/"]}"#,
+            ),
+            (
+                "fatal: could not create leading directories of 'ROOT/other/new/.git': Permission denied",
+                r#"{"write":["ROOT/other/new/"]}"#,
+            ),
+            (
+                "npm error errno EAI_AGAIN getaddrinfo EAI_AGAIN registry.npmjs.org",
+                r#"{"network":["registry.npmjs.org:443"]}"#,
+            ),
+            (
+                "/bin/sh: 1: cannot create ../other/x: Permission denied",
+                r#"{"write":["ROOT/other"]}"#,
+            ),
             ("cat: ROOT/closed/key: Permission denied", r#"{"read":["ROOT/closed/key"]}"#),
+            ("head: cannot open '/dev/pts/7': Permission denied", r#"{"devices":["/dev/pts/7"]}"#),
             ("curl: (6) Could not resolve host: crates.io", r#"{"network":["crates.io:443"]}"#),
             (
                 "fatal: unable to access 'https://git.example:8443/a.git/': Could not resolve host: git.example",
@@ -389,6 +450,8 @@ mod tests {
         let mut policy = policy(&root);
         let told = |policy: &Policy, printed: &str| explained(policy, &root, "x", printed);
         assert_eq!(told(&policy, "3 tests failed"), "");
+        let git = "error: remote unpack failed: unable to create temporary object directory";
+        assert!(told(&policy, git).contains("it ran in a sandbox"));
         let denied = told(&policy, "f: Permission denied");
         assert!(denied.contains("writes only in the workspace"), "{denied}");
         assert!(denied.contains("no network; no Unix sockets"), "{denied}");

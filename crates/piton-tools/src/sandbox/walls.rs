@@ -24,6 +24,10 @@ use super::policy::{Granted, Looks, Policy};
 /// What we know and have tried; a newer kernel is asked for no more than that.
 pub(super) const KNOWN: ABI = ABI::V7;
 
+/// Where devices are: terminals that somebody types into, disks with all files in them. Those are read only that may
+/// be written to, and those that were granted.
+pub(super) const DEVICES: &str = "/dev";
+
 /// Builds the outer wall around this thread and all it starts: reading, and reaching others.
 pub(super) fn outer(policy: &Policy) -> io::Result<()> {
     let mut ruleset = Ruleset::default().scope(Scope::from_all(KNOWN)).map_err(refused)?;
@@ -73,8 +77,8 @@ fn looking(ruleset: Ruleset, looks: &Looks, closed: &[PathBuf]) -> io::Result<()
     finish(created)
 }
 
-/// Builds the inner wall: writing, and ports. `own` is open already and may be opened again, which
-/// is what `/dev/stdout` does.
+/// Builds the inner wall: writing, devices, and ports. `own` is open already and may be opened again, which
+/// is what `/dev/stdout` does. It may be the terminal of the command.
 pub(super) fn inner(
     policy: &Policy,
     network: Network,
@@ -82,6 +86,11 @@ pub(super) fn inner(
 ) -> io::Result<()> {
     let writing = AccessFs::from_write(KNOWN);
     let mut ruleset = Ruleset::default().handle_access(writing).map_err(refused)?;
+    // A command that only looks reads no device anyway.
+    let reads = policy.looks.is_none();
+    if reads {
+        ruleset = ruleset.handle_access(AccessFs::ReadFile).map_err(refused)?;
+    }
     // In a network of its own there is nobody to reach.
     if !policy.network && network == Network::Shared {
         ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN)).map_err(refused)?;
@@ -99,11 +108,34 @@ pub(super) fn inner(
             created = allow(created, &place, granted)?;
         }
     }
+    if reads {
+        created = reading_around_devices(created, policy)?;
+    }
     if let Some(own) = own {
-        let rule = PathBeneath::new(own, AccessFs::WriteFile | AccessFs::Truncate);
+        let read = if reads { AccessFs::ReadFile.into() } else { BitFlags::EMPTY };
+        let rule = PathBeneath::new(own, AccessFs::WriteFile | AccessFs::Truncate | read);
         created = created.add_rule(rule).map_err(refused)?;
     }
     finish(created)
+}
+
+/// Reading of everything but devices, and of those that are open.
+fn reading_around_devices(
+    mut created: RulesetCreated,
+    policy: &Policy,
+) -> io::Result<RulesetCreated> {
+    let all = Path::new(DEVICES);
+    for place in carve::carve(Path::new("/"), &[all.to_owned()])? {
+        created = allow(created, &place, AccessFs::ReadFile.into())?;
+    }
+    let Granted { write, read, devices, .. } = &policy.granted;
+    for place in policy.write.iter().chain(write).chain(read).chain(devices) {
+        if place.starts_with(all) || all.starts_with(place) {
+            let device = if place.starts_with(all) { place } else { all };
+            created = allow(created, device, AccessFs::ReadFile.into())?;
+        }
+    }
+    Ok(created)
 }
 
 fn allow(

@@ -21,7 +21,7 @@ const SUBMODULE: &str = "git init -q lib && git -C lib commit -q --allow-empty -
                          git submodule --quiet add ./lib lib && git submodule --quiet absorbgitdirs && \
                          git commit -q -m x";
 
-const ATTEMPTS: [Attempt; 18] = [
+const ATTEMPTS: [Attempt; 21] = [
     Attempt {
         name: "in a directory that is named like an example",
         before: "true",
@@ -147,6 +147,24 @@ const ATTEMPTS: [Attempt; 18] = [
                  head -c 4194304 /dev/zero > .agents/$n; done",
         commands: &["git config core.fsmonitor evil"],
         got_through: "test $(git config core.fsmonitor) = evil || ! test -s .git/config",
+    },
+    Attempt {
+        name: "in files that it takes hours to read",
+        before: "true",
+        commands: &["mkdir .codex && echo evil > .envrc && truncate -s 16G .codex/x .mcp.json"],
+        got_through: "test -e .envrc || test -e .mcp.json || test -e .codex/x",
+    },
+    Attempt {
+        name: "a repository around the workspace",
+        before: "true",
+        commands: &["cd .. && git init -q . && git config core.fsmonitor evil"],
+        got_through: "test $(git config core.fsmonitor) = evil",
+    },
+    Attempt {
+        name: "instructions above the workspace",
+        before: "git init -q .",
+        commands: &["echo evil > ../AGENTS.md && echo evil > ../.envrc"],
+        got_through: "test -e ../AGENTS.md || test -e ../.envrc",
     },
 ];
 

@@ -16,8 +16,10 @@ mod scene;
 mod told;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -36,6 +38,7 @@ use super::identity::{self, Identity};
 use super::log::{self, Intent, Record, Story, Witness};
 use super::verdict::{Lock, Verdict, verdict};
 use crate::fail;
+use crate::files::digest;
 use crate::sandbox::{self, Policy};
 
 /// Where the list lies, beside the records of all conversations. No conversation has such a name.
@@ -46,6 +49,8 @@ const NOTE: &str = "guard";
 const ASIDE: &str = "changed";
 /// Most changes of one command that are kept, one by one. The rest is only put back.
 const CHANGES_MAX: usize = 100;
+/// What stands in a name on the list between the command and the kind of its note.
+const KIND: char = '=';
 /// How long to wait for others at the list. They hold it for milliseconds, unless they were stopped.
 const LOCK_WITHIN: Duration = Duration::from_secs(2);
 /// How often to try.
@@ -70,13 +75,19 @@ pub(crate) fn begin(directory: &Path, intent: &Intent) -> io::Result<()> {
     let list = List::of(directory)?;
     let _held = list.hold();
     // First: what ended unseen is put back by that.
-    let others = list.others();
+    let others = list.one_of_each_kind();
     let mut before = Scene::read(&places);
     for (_, theirs) in others {
         theirs.take_over(&mut before, &places);
     }
     Note::of(policy, &places, before).write(directory)?;
-    list.add(&intent.marker)
+    list.add(&intent.marker, &kind_of(&places))
+}
+
+/// The same for all notes of the same places.
+fn kind_of(places: &[PathBuf]) -> String {
+    let names: Vec<_> = places.iter().map(|place| place.as_os_str().as_bytes()).collect();
+    digest::of(&names.join(&0)).to_string()
 }
 
 /// Protected places that a policy opens all the same.
@@ -419,17 +430,15 @@ impl List {
         Some(file)
     }
 
-    fn entry(&self, marker: &str) -> PathBuf {
-        self.place().join(marker.replace('/', "+"))
-    }
-
-    fn add(&self, marker: &str) -> io::Result<()> {
-        opening().create(true).open(self.entry(marker)).map(drop)
+    fn add(&self, marker: &str, kind: &str) -> io::Result<()> {
+        let entry = format!("{}{KIND}{kind}", marker.replace('/', "+"));
+        opening().create(true).open(self.place().join(entry)).map(drop)
     }
 
     fn remove(&self, marker: &str) {
+        let own = self.names().into_iter().filter(|name| Entry::of(name).marker == marker);
         // If it stays, the next who looks finds that it is over.
-        fs::remove_file(self.entry(marker)).ok();
+        own.for_each(|name| drop(fs::remove_file(self.place().join(name))));
     }
 
     /// All entries, by the names of their files.
@@ -442,21 +451,46 @@ impl List {
     /// The records of all that may still change something, with what was noted before them. What ended unseen is
     /// settled first.
     fn others(&self) -> Vec<(PathBuf, Note)> {
-        let mut others = Vec::new();
-        for name in self.names() {
-            let marker = name.replacen('+', "/", 1);
-            let record = self.calls.join(&marker);
-            let (Ok(log), Ok(note)) = (open_log(&record), Note::read(&record)) else {
-                self.remove(&marker);
-                continue;
-            };
-            if !goes_on(&log) {
-                self.remove(&marker);
-                continue;
-            }
-            others.push((record, note));
-        }
-        others
+        let names = self.names();
+        names.iter().filter_map(|name| self.look(&Entry::of(name).marker)).collect()
+    }
+
+    /// One of each kind: all that run and have noted the same places have taken over the same from each other.
+    fn one_of_each_kind(&self) -> Vec<(PathBuf, Note)> {
+        let (names, mut kinds) = (self.names(), BTreeSet::new());
+        let entries = names.iter().map(|name| Entry::of(name));
+        let mut look = |Entry { marker, kind }| {
+            let found = if kinds.contains(kind) { None } else { self.look(&marker) };
+            kinds.extend(found.iter().map(|_| kind));
+            found
+        };
+        entries.filter_map(&mut look).collect()
+    }
+
+    /// The record of a command and what was noted before it, if it may still change something.
+    fn look(&self, marker: &str) -> Option<(PathBuf, Note)> {
+        let record = self.calls.join(marker);
+        let note = open_log(&record).is_ok_and(|log| goes_on(&log)).then(|| Note::read(&record));
+        let Some(Ok(note)) = note else {
+            self.remove(marker);
+            return None;
+        };
+        Some((record, note))
+    }
+}
+
+/// A name on the list.
+struct Entry<'a> {
+    /// The record of the command, below those of all.
+    marker: String,
+    /// Of which kind its note is.
+    kind: &'a str,
+}
+
+impl<'a> Entry<'a> {
+    fn of(name: &'a str) -> Self {
+        let (marker, kind) = name.split_once(KIND).unwrap_or((name, name));
+        Self { marker: marker.replacen('+', "/", 1), kind }
     }
 }
 

@@ -441,6 +441,7 @@ static int n_abstract(void) {
 static int c_type(void) { return is(ioctl(open(place, O_RDONLY | O_NOCTTY), TIOCSTI, "x")); }
 static int c_size(void) { struct winsize size = {9, 9, 0, 0}; return is(ioctl(open(place, O_RDONLY | O_NOCTTY), TIOCSWINSZ, &size)); }
 static int c_write(void) { return writes(open(place, O_WRONLY | O_NOCTTY)); }
+static int c_read(void) { return is(open(place, O_RDONLY | O_NOCTTY | O_NONBLOCK)); }
 static int c_own(void) { return writes(open("/dev/tty", O_WRONLY)); }
 
 // The kernel.
@@ -593,7 +594,7 @@ static const struct { const char *name; int (*attempt)(void); } rows[] = {
     ROW(s_priority_group), ROW(s_priority_user), ROW(s_io), ROW(n_tcp), ROW(n_tcp_mapped), ROW(n_tcp_fast),
     ROW(n_multipath), ROW(n_listen), ROW(n_ping), ROW(n_raw), ROW(n_packet), ROW(n_route), ROW(n_crypto),
     ROW(n_machine), ROW(n_key), ROW(n_named), ROW(n_letter), ROW(n_pair_send), ROW(n_pair_raw),
-    ROW(n_pair_flags), ROW(n_pair_connect), ROW(n_pair_handle), ROW(n_abstract), ROW(c_type), ROW(c_size), ROW(c_write),
+    ROW(n_pair_flags), ROW(n_pair_connect), ROW(n_pair_handle), ROW(n_abstract), ROW(c_type), ROW(c_size), ROW(c_write), ROW(c_read),
     ROW(c_own), ROW(x_ring), ROW(x_bpf), ROW(x_perf), ROW(x_perf_other), ROW(x_fault), ROW(x_add_key), ROW(x_keys),
     ROW(x_session), ROW(x_user), ROW(x_net), ROW(x_files), ROW(x_time), ROW(x_clone), ROW(x_clone_time), ROW(x_clone3),
     ROW(x_enter), ROW(x_enter_own), ROW(x_enter_handle), ROW(x_mount), ROW(x_bind), ROW(x_tree), ROW(x_fsopen),

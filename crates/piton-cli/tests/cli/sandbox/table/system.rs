@@ -192,6 +192,7 @@ pub(super) const OTHERS: &[Row] = &[
     says("type at a terminal", "", "{A} c_type {PTS}").of(Control::RootIfItCan),
     says("size of a terminal", "", "{A} c_size {PTS}"),
     says("write to a terminal", "", "{A} c_write {PTS}"),
+    says("read what is typed at a terminal", "", "{A} c_read {PTS}"),
     says("rings of calls", "", "{A} x_ring").of(Control::IfItCan),
     says("programs in the kernel", "", "{A} x_bpf").of(Control::RootIfItCan),
     says("watch itself by counters", "", "{A} x_perf").of(Control::RootIfItCan),

@@ -1,7 +1,9 @@
-//! Settings of a repository that git itself writes into every new one. Nobody need be asked about those.
+//! What is new at a protected place and asks nothing of anybody: settings that git itself writes into every new
+//! repository, and what was set aside before.
 
 use std::path::Path;
 
+use super::restore::is_aside;
 use super::scene::{Content, Difference, Thing};
 
 /// What `git init` writes, without the values, which are yes, no or a number.
@@ -23,6 +25,9 @@ pub(super) fn is_harmless(difference: &Difference) -> bool {
     else {
         return false;
     };
+    if is_aside(place) {
+        return true;
+    }
     let Content::Whole(bytes) = content else { return false };
     let text = str::from_utf8(&bytes.0).unwrap_or_default();
     if is_of_worktree(place, text) {

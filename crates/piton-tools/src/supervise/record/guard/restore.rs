@@ -11,12 +11,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, Gid, Mode, OFlags, Uid, chmodat, fchmod, fchown, fstat, mkdirat, openat,
-    renameat, symlinkat, unlinkat,
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid, chmodat, fchmod, fchown, fstat, mkdirat,
+    openat, renameat, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
-use super::scene::{Content, Thing};
+use super::scene::{Content, FILE_BYTES_MAX, Thing};
 use crate::sandbox;
 
 /// What a directory allows that has to be made again.
@@ -103,6 +103,9 @@ fn take_place(
 }
 
 fn remove(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
+    if is_large(parent, name) {
+        return set_aside(parent, name);
+    }
     match unlinkat(parent, name, AtFlags::empty()) {
         Err(Errno::ISDIR) => match unlinkat(parent, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY) => set_aside(parent, name),
@@ -113,10 +116,32 @@ fn remove(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Whether a file is too large to be kept elsewhere.
+fn is_large(parent: &OwnedFd, name: &[u8]) -> bool {
+    statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| {
+        let bytes = u64::try_from(found.st_size).unwrap_or_default();
+        FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && FILE_BYTES_MAX < bytes
+    })
+}
+
+/// How the names of what was set aside begin and go on: with what they were, and a number of so many digits.
+const ASIDE: &str = "not-obeyed-";
+const ASIDE_DIGITS: usize = 16;
+
 /// Gives something another name, under which nobody obeys it: what is in it may be too much to be kept elsewhere.
 fn set_aside(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
-    let aside = [b"not-obeyed-", name, format!("-{:016x}", chance()?).as_bytes()].concat();
+    let number = format!("-{:0ASIDE_DIGITS$x}", chance()?);
+    let aside = [ASIDE.as_bytes(), name, number.as_bytes()].concat();
     Ok(renameat(parent, name, parent, aside.as_slice())?)
+}
+
+/// Whether a name is one of those: nobody obeys a file that is called so.
+pub(super) fn is_aside(place: &Path) -> bool {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    let number = name.strip_prefix(ASIDE).and_then(|rest| rest.rsplit_once('-'));
+    number.is_some_and(|(_, number)| {
+        number.len() == ASIDE_DIGITS && number.bytes().all(|it| it.is_ascii_hexdigit())
+    })
 }
 
 /// A number that no command can guess, and so no name of which it can take beforehand.

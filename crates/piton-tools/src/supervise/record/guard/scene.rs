@@ -14,14 +14,13 @@ use std::path::{Path, PathBuf};
 use piton_core::id::Digest;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::files::digest;
 use crate::sandbox::{self, Named, Starred};
 use crate::supervise::record::change::Raw;
 
-/// Most of a file that is kept, in bytes. Of a larger one only the digest is known.
-const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Most of a file that is kept, in bytes. A larger one is not read: how long that takes is for a command to say.
+pub(super) const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Most that is kept of one place, in bytes. Each has its own: a large one leaves the others what they need.
 const PLACE_BYTES_MAX: u64 = FILE_BYTES_MAX;
 /// Most files and links at one place, or at all that one star stands for.
@@ -30,8 +29,6 @@ const THINGS_MAX: usize = 1_000;
 const ENTRIES_MAX: usize = 2 * THINGS_MAX;
 /// How deep directories are looked into.
 const DEPTH_MAX: usize = 32;
-/// How much is read at once, in bytes.
-const PIECE_BYTES: usize = 64 * 1024;
 /// The bits of a mode that count.
 const MODE_BITS: u32 = 0o7777;
 /// Examples of hooks that nobody runs: git lays a dozen of them into each repository.
@@ -54,7 +51,11 @@ pub(crate) enum Thing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
     Whole(Raw),
-    Large { length: u64, digest: Raw },
+    /// What tells one state of the file from another, as far as that is known without reading it.
+    Large {
+        length: u64,
+        state: Raw,
+    },
 }
 
 impl Thing {
@@ -212,7 +213,7 @@ impl Eye {
             return Ok(Thing::Odd);
         }
         let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
-        let mut file = File::open(name)?;
+        let file = File::open(name)?;
         let length = metadata.len();
         let content = if length <= FILE_BYTES_MAX.min(self.room) {
             let mut bytes = Vec::new();
@@ -220,7 +221,7 @@ impl Eye {
             self.room = self.room.saturating_sub(length);
             Content::Whole(Raw(bytes))
         } else {
-            Content::Large { length, digest: Raw(digest_of(&mut file)?) }
+            Content::Large { length, state: Raw(state_of(metadata)) }
         };
         let owner = [metadata.uid(), metadata.gid()];
         Ok(Thing::File { mode: metadata.mode() & MODE_BITS, owner, content })
@@ -253,15 +254,11 @@ fn is_inert(directory: &Path, entry: &DirEntry) -> bool {
         && entry.file_type().is_ok_and(|kind| kind.is_file())
 }
 
-fn digest_of(file: &mut File) -> io::Result<Vec<u8>> {
-    let mut digest = Sha256::new();
-    let mut piece = vec![0; PIECE_BYTES];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(digest.finalize().to_vec()),
-            got => digest.update(piece.get(..got).unwrap_or_default()),
-        }
-    }
+/// Which file it is, and when it was changed last. No command sets that time.
+fn state_of(metadata: &Metadata) -> Vec<u8> {
+    let changed = [metadata.ctime(), metadata.ctime_nsec()].map(i64::cast_unsigned);
+    let [seconds, nanoseconds] = changed;
+    [metadata.dev(), metadata.ino(), seconds, nanoseconds].map(u64::to_be_bytes).concat()
 }
 
 #[cfg(test)]

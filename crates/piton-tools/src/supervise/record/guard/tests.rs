@@ -149,6 +149,22 @@ fn a_directory_that_has_become_a_link_leads_nowhere() {
     assert_eq!(fs::read_to_string(bench.root.join("away/config")).unwrap(), "away\n");
 }
 
+// A command says how large a file is, and not how long others look at it.
+#[test]
+fn a_file_that_is_too_large_to_be_kept_is_set_aside_unread() {
+    let bench = Bench::new();
+    let large = 1 << 36;
+    let begun = bench.begin("1");
+    File::create(bench.work(".mcp.json")).unwrap().set_len(large).unwrap();
+    fs::create_dir(bench.work(".codex")).unwrap();
+    File::create(bench.work(".codex/x")).unwrap().set_len(large).unwrap();
+    assert_eq!(begun.end(), ["x Made", ".mcp.json Made"]);
+    assert!(!bench.work(".mcp.json").exists() && !bench.work(".codex/x").exists());
+    assert_eq!(begun.end().len(), 2, "what was set aside is no change");
+    let aside = fs::read_dir(bench.work(".codex")).unwrap().flatten().next().unwrap();
+    assert_eq!(aside.metadata().unwrap().len(), large);
+}
+
 // Whichever ends first: what the one has changed is not what the other one found.
 #[test]
 fn commands_beside_each_other_share_what_was_noted_first() {
