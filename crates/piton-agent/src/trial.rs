@@ -58,10 +58,17 @@ pub enum Why {
 }
 
 impl Agent {
-    /// Holds a command line against permissions.
-    pub fn try_command(&self, line: &str, permissions: &Permissions, workspace: &Path) -> Trial {
+    /// Holds a command line against permissions. `supervisor` is that of [`Agent::supervised_commands`].
+    pub fn try_command(
+        &self,
+        line: &str,
+        permissions: &Permissions,
+        workspace: &Path,
+        supervisor: &Path,
+    ) -> Trial {
         let overrides = Overrides::default();
-        let tools = self.local_tools(&self.plain_commands(&overrides), &overrides);
+        let commands = self.supervised_commands(supervisor.to_owned(), &overrides);
+        let tools = self.local_tools(&commands, &overrides);
         let shell = tools.iter().map(|tool| tool.spec()).find(|spec| spec.name == SHELL);
         let tool = shell.unwrap_or_else(|| ToolSpec::new(SHELL, "", "{}", EffectClass::Once));
         let arguments = json!({ "command": line }).to_string();
@@ -167,7 +174,9 @@ mod tests {
             rule("rm *", RuleEffect::Deny),
         ];
         let permissions = Permissions { rules, ..Permissions::default() };
-        let tried = |line: &str| agent.try_command(line, &permissions, Path::new("/w"));
+        let tried = |line: &str| {
+            agent.try_command(line, &permissions, Path::new("/w"), Path::new("/no/such/program"))
+        };
         let denied = tried("rm -rf x");
         assert_eq!((denied.effect, denied.why), (RuleEffect::Deny, Why::Rule(2)));
         let free = tried("make");

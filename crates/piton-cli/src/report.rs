@@ -25,7 +25,7 @@ use std::path::Path;
 
 use piton_core::id::{ConversationId, MessageId, TurnId};
 use piton_core::outcome::{Cause, Ending};
-use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView, Usage, View};
+use piton_core::view::{BreakReason, InquiryKind, PermissionMode, TurnEnd, TurnView, Usage, View};
 
 pub(crate) use self::advice::Remedies;
 pub(crate) use self::attach::AttachFault;
@@ -341,7 +341,8 @@ fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&Newest>) -
         format!("hint: to answer on a terminal: {resume}"),
         format!("hint: to answer from anywhere: piton answer --id {conversation}"),
     ];
-    if turn.and_then(incomplete::asked_kind) == Some(InquiryKind::Permission) {
+    let is_auto = turn.is_some_and(|turn| turn.mode() == PermissionMode::Auto);
+    if turn.and_then(incomplete::asked_kind) == Some(InquiryKind::Permission) && !is_auto {
         talk.push(format!(
             "hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id {conversation}"
         ));

@@ -108,6 +108,7 @@ fn what(asked: &QuestionView) -> Markup {
             p.err { "As things are, it could not start: " (visible(why)) }
         }
         @for line in &asked.opens { p.what { (visible(line)) } }
+        @if asked.frees { p.what { "A yes runs it outside the sandbox." } }
         @if !asked.parts.is_empty() {
             ul.body.kept aria-label="Commands" {
                 @for part in &asked.parts {

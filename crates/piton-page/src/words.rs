@@ -106,7 +106,7 @@ pub(crate) fn rule(rule: &PermissionRule) -> String {
     words.extend(rule.command.clone());
     words.extend(rule.path.clone());
     words.extend(rule.arguments.iter().map(|(key, pattern)| format!("{key}=/{pattern}/")));
-    words.extend(rule.is_unconfined().then(|| "outside the sandbox".to_owned()));
+    words.extend(rule.frees().then(|| "outside the sandbox".to_owned()));
     words.extend(grants::words(&rule.grants).into_iter().map(|opening| format!("· may {opening}")));
     words.join(" ")
 }

@@ -103,15 +103,20 @@ impl<'a> Asked<'a> {
     }
 
     /// How wide a rule is that is made of it, if nobody says. What is forbidden is named as closely as can
-    /// be.
+    /// be, and so is what others obey.
     pub(super) fn usual_width(&self, effect: RuleEffect) -> Width {
-        let is_named = effect != RuleEffect::Allow && self.only_path().is_some();
+        let is_close = effect != RuleEffect::Allow || self.edits_obeyed_file();
+        let is_named = is_close && self.only_path().is_some();
         if is_named || self.command_line().is_some() { Width::Exactly } else { Width::Tool }
     }
 
     /// Why no rule can allow it, for people; none if the reason is not known. `others` are rules that forbid
     /// or ask.
     pub(super) fn why_no_rule(&self, others: &[&PermissionRule]) -> Option<String> {
+        let stands = |rule: &&&PermissionRule| self.sight(rule) != Sight::Absent;
+        if let Some(rule) = others.iter().find(stands) {
+            return Some(why_it_asks(rule));
+        }
         let line = self.command_line();
         if let Some(doubt) = line.and_then(|line| line.doubt) {
             return Some(format!("the command {doubt}"));
@@ -122,13 +127,7 @@ impl<'a> Asked<'a> {
         if self.hosts().is_none() {
             return Some("where its address leads is not clear".into());
         }
-        let stands = |rule: &&&PermissionRule| self.sight(rule) != Sight::Absent;
-        others.iter().find(stands).map(|rule| match rule.effect {
-            RuleEffect::Ask => "a rule says that it always asks".into(),
-            RuleEffect::Allow | RuleEffect::Deny => {
-                "it could do what a rule forbids, so it always asks".into()
-            }
-        })
+        None
     }
 
     fn command_line(&self) -> Option<&Line> {
@@ -490,6 +489,11 @@ impl<'a> Asked<'a> {
         self.all_paths(|path| !self.is_obeyed(path))
     }
 
+    /// Whether it names a file that programs outside the wall run or obey.
+    pub(super) fn edits_obeyed_file(&self) -> bool {
+        self.paths.iter().flatten().any(|path| self.is_obeyed(path))
+    }
+
     /// Whether programs outside the wall run or obey a file, as far as its name and the settings tell.
     fn is_obeyed(&self, path: &str) -> bool {
         let place = Path::new(self.workspace).join(path);
@@ -503,6 +507,18 @@ impl<'a> Asked<'a> {
     fn all_paths(&self, is_so: impl Fn(&str) -> bool) -> bool {
         let are_so = self.paths.iter().all(|path| path.as_deref().is_some_and(&is_so));
         !self.paths.is_empty() && are_so
+    }
+}
+
+/// What a rule that forbids or asks does to a call that it does not simply deny.
+fn why_it_asks(rule: &PermissionRule) -> String {
+    let what = rule.command.as_ref().or(rule.path.as_ref());
+    let what = what.map(|what| format!(" `{what}`")).unwrap_or_default();
+    match rule.effect {
+        RuleEffect::Ask => "a rule says that it always asks".into(),
+        RuleEffect::Allow | RuleEffect::Deny => {
+            format!("it could do what a rule forbids (deny {}{what}), so it always asks", rule.tool)
+        }
     }
 }
 

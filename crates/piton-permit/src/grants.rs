@@ -6,7 +6,7 @@ use super::host::EVERYWHERE;
 pub use super::openings::{fault, words};
 use crate::grant::Grants;
 use crate::rule::{PermissionRule, Permissions, RuleEffect};
-use crate::tool::Tool;
+use crate::tool::{Does, Tool};
 
 /// How the openings of a call stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +60,14 @@ pub fn told<'t>(
     let asked = Asked::new(permissions, workspace, &tool, arguments);
     let mut lines: Vec<_> =
         words(&asked.needs).into_iter().map(|opening| format!("it asks to {opening}")).collect();
+    if tool.does == Does::Edit && asked.edits_obeyed_file() {
+        lines.push(
+            "programs run it or obey it later: your shell, git, an editor, the next agent".into(),
+        );
+    }
     if standing(permissions, &tool, &asked, None) == Standing::NotHeld {
         lines.push(
-            "hosts and sockets cannot be opened singly here, because there are no namespaces to be had: a yes runs it once, \
-             outside the sandbox"
+            "hosts and sockets cannot be opened singly here, because there are no namespaces to be had"
                 .into(),
         );
     }

@@ -88,7 +88,10 @@ fn decided(
             }
         }
     }
-    let allows = rules.into_iter().filter(|rule| rule.effect == RuleEffect::Allow);
+    // What programs outside the wall obey is opened to tools for files by a rule that names a place.
+    let is_obeyed = tool.does == Does::Edit && asked.edits_obeyed_file();
+    let counts = |rule: &&PermissionRule| !is_obeyed || rule.names_place();
+    let allows = rules.into_iter().filter(|rule| rule.effect == RuleEffect::Allow).filter(counts);
     let allowed = asked.allowed(&allows.collect::<Vec<_>>());
     // Without a wall, only what is approved word for word is known.
     let allowed =

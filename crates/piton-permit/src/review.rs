@@ -93,8 +93,8 @@ fn width(rule: &PermissionRule, shell: &str) -> Option<Remark> {
         {
             Some(Remark::EveryCommand)
         }
-        RuleEffect::Allow if rule.is_unconfined() && !is_exact(rule) => Some(Remark::Unconfined),
-        RuleEffect::Allow if rule.tool == shell && !is_exact(rule) => Some(Remark::Confined),
+        RuleEffect::Allow if rule.is_unconfined() && !rule.is_exact() => Some(Remark::Unconfined),
+        RuleEffect::Allow if rule.tool == shell && !rule.is_exact() => Some(Remark::Confined),
         RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny => None,
     }
 }
@@ -105,11 +105,6 @@ fn strength(rule: &PermissionRule) -> u8 {
         RuleEffect::Ask => 1,
         RuleEffect::Deny => 2,
     }
-}
-
-fn is_exact(rule: &PermissionRule) -> bool {
-    let names = |command: &String| !command.ends_with('*') && rule.frees_what_it_names();
-    rule.command.as_ref().is_some_and(names)
 }
 
 /// Whether another rule is for all that a rule is for, wherever that one counts.
@@ -127,7 +122,7 @@ fn is_covered(rule: &PermissionRule, other: &PermissionRule) -> bool {
     let is_as_free = rule.effect != RuleEffect::Allow
         || other.effect != RuleEffect::Allow
         || other.is_unconfined()
-        || (!rule.is_unconfined() && (!is_exact(rule) || is_exact(other)));
+        || (!rule.is_unconfined() && (!rule.is_exact() || other.is_exact()));
     // A rule that allows a command counts in the directory that it names, or else in the workspace itself.
     let is_same_place =
         rule.effect != RuleEffect::Allow || rule.command.is_none() || rule.path == other.path;

@@ -166,6 +166,22 @@ impl PermissionRule {
     pub fn frees_what_it_names(&self) -> bool {
         self.command.is_some() && self.confined != Some(true) && self.grants.is_empty()
     }
+
+    /// Whether it names a command word for word, and takes it out of the wall.
+    pub fn is_exact(&self) -> bool {
+        let names = |command: &String| !command.ends_with('*') && self.frees_what_it_names();
+        self.command.as_ref().is_some_and(names)
+    }
+
+    /// Whether it says in which place, and not only how files there are called.
+    pub fn names_place(&self) -> bool {
+        self.path.as_ref().is_some_and(|path| !path.starts_with(['*', '?']))
+    }
+
+    /// Whether commands that it allows run outside the wall.
+    pub fn frees(&self) -> bool {
+        self.effect == RuleEffect::Allow && (self.is_unconfined() || self.is_exact())
+    }
 }
 
 /// How far a rule reaches. The journal is the home of a conversation's own rules only; the others

@@ -161,6 +161,9 @@ async fn show(
                 output
                     .talk(&format!("kept, and not taken yet: {kept}; another answer replaces it"));
             }
+            if let Some(why) = &asked.no_rule {
+                output.talk(&format!("no rule can be kept: {why}"));
+            }
             show_offers(&offers, output);
         }
     }

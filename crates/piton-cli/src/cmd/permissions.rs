@@ -13,6 +13,7 @@ use piton_core::permit::review::{Remark, decides, review};
 use piton_core::view::{PermissionRule, RuleScope, TurnView, View};
 use piton_store::{Journal, LeaseError};
 
+use super::query::open::SUPERVISOR;
 use crate::flags::{Permissions, RulesWish};
 use crate::output::Output;
 use crate::render::lines::Line;
@@ -57,7 +58,7 @@ pub(crate) async fn run(
         if !begun {
             permissions.mode = agent.default_mode();
         }
-        let trial = agent.try_command(command, &permissions, &workspace);
+        let trial = agent.try_command(command, &permissions, &workspace, SUPERVISOR.as_ref());
         output.lines(&try_out::words(&trial, &permissions.rules));
         return Ok(Report::ok("done"));
     }

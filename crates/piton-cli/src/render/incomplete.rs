@@ -2,7 +2,9 @@
 
 use piton_core::id::ConversationId;
 use piton_core::summary::shorten;
-use piton_core::view::{BreakReason, CallState, InquiryKind, ItemView, Status, TurnView, View};
+use piton_core::view::{
+    BreakReason, CallState, InquiryKind, ItemView, PermissionMode, Status, TurnView, View,
+};
 
 use super::turn::{self, waiting_question};
 
@@ -14,13 +16,19 @@ const ADDED_LETTERS_MAX: usize = 40;
 pub(crate) struct Newest {
     status: Status,
     turn: TurnView,
+    mode: PermissionMode,
 }
 
 impl Newest {
     /// None if there is no turn.
     pub(crate) fn of(view: &View) -> Option<Self> {
         let turn = view.turns.last()?.clone();
-        Some(Self { status: view.head.status.clone(), turn })
+        Some(Self { status: view.head.status.clone(), turn, mode: view.head.mode })
+    }
+
+    /// What may run without asking.
+    pub(crate) fn mode(&self) -> PermissionMode {
+        self.mode
     }
 
     /// The turn itself.

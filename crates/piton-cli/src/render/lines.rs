@@ -264,6 +264,12 @@ pub(crate) enum Line<'a> {
         /// What was found where the call leads, and what it would change.
         #[serde(skip_serializing_if = "Option::is_none")]
         found: Option<&'a Found>,
+        /// What it asks to be opened in the sandbox, in words.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        opens: &'a [String],
+        /// Whether a yes lets it run outside the sandbox.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        frees: bool,
         /// An answer that nobody has taken yet.
         #[serde(skip_serializing_if = "Option::is_none")]
         kept: Option<&'a str>,

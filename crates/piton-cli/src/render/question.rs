@@ -24,6 +24,8 @@ const BOUNDS: Bounds = Bounds { columns: 72, value_lines_max: 40, value_chars_ma
 const MARK_COLUMNS: usize = 4;
 /// Longest line of an argument that has several, in characters.
 const LINE_CHARS_MAX: usize = 500;
+/// What a yes does to the sandbox, where it does it.
+const YES_FREES: &str = "a yes runs it outside the sandbox";
 /// Most lines of all arguments.
 const LINES_MAX: usize = 160;
 /// Longest text of all arguments, in characters.
@@ -82,6 +84,7 @@ pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
     lines.extend(argument_lines(asked, bounds).into_iter().map(plain));
     lines.extend(opening_lines(asked, columns).into_iter().map(plain));
     lines.extend(part_lines(asked, columns).into_iter().map(plain));
+    lines.extend(yes_lines(asked, columns).into_iter().map(plain));
     lines
 }
 
@@ -96,6 +99,7 @@ fn lines(asked: &QuestionView) -> Vec<String> {
     lines.extend(argument_lines(asked, BOUNDS));
     lines.extend(opening_lines(asked, BOUNDS.columns));
     lines.extend(part_lines(asked, BOUNDS.columns));
+    lines.extend(yes_lines(asked, BOUNDS.columns));
     cut(lines, LINES_MAX, CHARS_MAX)
 }
 
@@ -117,6 +121,11 @@ fn opening_lines(asked: &QuestionView, columns: usize) -> Vec<String> {
     let line =
         |told: &String| broken("  ", &without_middle(&legible(told), LINE_CHARS_MAX), columns);
     asked.opens.iter().flat_map(line).collect()
+}
+
+/// What a yes does to the sandbox.
+fn yes_lines(asked: &QuestionView, columns: usize) -> Vec<String> {
+    if asked.frees { broken("  ", YES_FREES, columns) } else { Vec::new() }
 }
 
 /// The arguments that nothing else says.

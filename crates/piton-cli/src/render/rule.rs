@@ -18,7 +18,7 @@ pub(crate) fn told(rule: &PermissionRule) -> String {
         rule.arguments.iter().map(|(key, pattern)| format!("{key} = /{pattern}/")).collect();
     let given = if arguments.is_empty() { "" } else { " where " };
     let (command, path) = (command.unwrap_or_default(), path.unwrap_or_default());
-    let free = if rule.is_unconfined() { ", outside the sandbox" } else { "" };
+    let free = if rule.frees() { ", outside the sandbox" } else { "" };
     let opens = words(&rule.grants);
     let opens =
         if opens.is_empty() { String::new() } else { format!(", and may {}", opens.join(" and ")) };

@@ -149,7 +149,10 @@ fn the_command_is_changed_from_the_command_line() {
 fn a_rule_is_made_of_the_first_words_of_a_command() {
     let world = World::new();
     let mut person = running(&world, &["touch -a one", "touch -a two"]);
-    person.sees(ASKED).types("a\n").sees("(1) exactly this: allow shell `touch -a one` (chosen)");
+    person
+        .sees(ASKED)
+        .types("a\n")
+        .sees("exactly this: allow shell `touch -a one`, outside the sandbox (chosen)");
     person.sees("(2) its first words: allow shell `touch *`").sees("(b) back: ").types("2\n");
     person.sees("allow shell `touch *` (chosen)").sees("(b) back: ").types("c\n");
     person.sees("From now on: allow shell `touch *`, in this conversation").sees("Done.");
@@ -206,7 +209,7 @@ fn a_chain_says_which_of_its_commands_need_a_yes() {
         "[[permissions]]\ntool = \"shell\"\ncommand = \"touch *\"\neffect = \"allow\"\n",
     );
     let mut person = running(&world, &["touch a && mkdir d", "mkdir d2 && touch d2/b"]);
-    person.sees("always would mean: allow shell `mkdir d`\r\n");
+    person.sees("always would mean: allow shell `mkdir d`, outside the sandbox\r\n");
     person.sees("allowed by a rule: touch a").sees("needs a yes: mkdir d").sees(CHAIN);
     person.types("a\n").sees("(3) its program: allow shell `mkdir *`").types("e\n");
     person

@@ -33,6 +33,10 @@ pub struct ToolSpec {
     /// Whether its walls let a command reach single hosts. Where they cannot, a call that is granted hosts asks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_hosts: bool,
+    /// Whether a yes of a person to a call takes its command out of these walls. Absent in specs of older versions,
+    /// and where the settings say that walls are always there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub frees: bool,
 }
 
 impl ToolSpec {
@@ -45,7 +49,8 @@ impl ToolSpec {
     ) -> Self {
         let (name, description, parameters) = (name.into(), description.into(), parameters.into());
         let roles = BTreeMap::new();
-        Self { name, description, parameters, effect, roles, confines: false, holds_hosts: false }
+        let (confines, holds_hosts, frees) = (false, false, false);
+        Self { name, description, parameters, effect, roles, confines, holds_hosts, frees }
     }
 
     /// The same, for a tool that has walls, or not.
@@ -59,6 +64,13 @@ impl ToolSpec {
     #[must_use]
     pub fn holding_hosts(mut self, holds_hosts: bool) -> Self {
         self.holds_hosts = holds_hosts;
+        self
+    }
+
+    /// The same, for a tool whose walls a yes of a person takes away, or not.
+    #[must_use]
+    pub fn freeing(mut self, frees: bool) -> Self {
+        self.frees = frees;
         self
     }
 

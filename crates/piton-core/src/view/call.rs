@@ -182,6 +182,9 @@ pub struct QuestionView {
     /// What the call asks to be opened in the sandbox, in words, as long as the question is open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opens: Vec<String>,
+    /// Whether a yes lets the command of the call run outside the sandbox, as long as the question is open.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub frees: bool,
     /// The answer, and who gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -310,6 +313,7 @@ impl CallView {
             question.always.clear();
             question.no_rule = None;
             question.opens.clear();
+            question.frees = false;
         }
         self.asking = None;
     }
@@ -371,6 +375,7 @@ impl QuestionView {
             always,
             no_rule: refused.and_then(|it| no_rule_on(it, call)),
             opens: permission.map(|it| opened_by(it, call)).unwrap_or_default(),
+            frees: permission.is_some_and(|it| frees(it, call)),
             answer,
             at: *at,
         }
@@ -403,6 +408,10 @@ fn no_rule_on(state: &State, call: &Call) -> Option<String> {
 fn opened_by(state: &State, call: &Call) -> Vec<String> {
     let Some(tool) = state.config.tool(&call.name) else { return Vec::new() };
     grants::told(&state.config.permissions, state.workspace(), tool, &call.arguments)
+}
+
+fn frees(state: &State, call: &Call) -> bool {
+    state.config.tool(&call.name).is_some_and(|tool| tool.frees)
 }
 
 fn changeable(state: &State, call: &Call) -> Option<String> {

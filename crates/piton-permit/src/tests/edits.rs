@@ -116,7 +116,27 @@ fn edits_are_accepted_in_a_directory_that_was_added() {
     assert_eq!(of(vec![rule("**/*.key", Deny)], "/h/lib/a.key"), Deny);
     let all = rule("**", Allow);
     assert_eq!(of(vec![all.clone()], "/h/lib/.git/config"), Ask);
-    assert_eq!(of(vec![all], "sub/.git/config"), Allow);
+    assert_eq!(of(vec![all], "sub/.git/config"), Ask, "it names no place");
+    assert_eq!(of(vec![rule("sub/.git/*", Allow)], "sub/.git/config"), Allow);
+}
+
+// Every edit is not every file that others obey.
+#[test]
+fn a_rule_for_every_edit_does_not_reach_what_others_obey() {
+    use RuleEffect::{Allow, Ask};
+    let every = PermissionRule::of_tool("edit_file", Allow);
+    let permissions = Permissions { rules: vec![every], ..Permissions::default() };
+    let arguments = |path: &str| serde_json::json!({ "path": path }).to_string();
+    let edit = tool("edit_file", Does::Edit);
+    assert_eq!(permit(&permissions, &edit, &arguments("src/a.rs")), Allow);
+    for path in [".git/hooks/pre-commit", ".envrc", "AGENTS.md"] {
+        assert_eq!(permit(&permissions, &edit, &arguments(path)), Ask, "{path}");
+        let standing = Standing { effect: Allow, scope: RuleScope::Conversation };
+        let offers = offers(&permissions, "/w", &edit, &arguments(path), standing);
+        assert_eq!(offers.first().map(|(width, _)| *width), Some(Width::Exactly), "{path}");
+        let told = grants::told(&permissions, "/w", &edit, &arguments(path));
+        assert!(told.iter().any(|line| line.contains("obey")), "{told:?}");
+    }
 }
 
 // No wall stands around a tool for files or pages.

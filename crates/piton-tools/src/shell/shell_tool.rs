@@ -154,9 +154,9 @@ impl Tool for Shell {
             Some(supervised) => Some(supervised.0.rules()),
             None => self.plain.rules(),
         };
-        let confines = rules.is_some_and(Rules::confines);
         ToolSpec::new("shell", description, self.schema(), effect)
-            .confining(confines)
+            .confining(rules.is_some_and(Rules::confines))
+            .freeing(rules.is_some_and(Rules::free_what_is_approved))
             .holding_hosts(self.supervised.as_ref().is_some_and(|it| it.0.holds_hosts()))
             .with_roles([
                 ("command", ArgumentRole::CommandLine),

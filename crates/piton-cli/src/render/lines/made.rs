@@ -230,6 +230,8 @@ impl<'a> Line<'a> {
             wants: asked.wants.as_ref(),
             arguments: arguments.and_then(|arguments| serde_json::from_str(arguments).ok()),
             found: asked.found.as_ref(),
+            opens: &asked.opens,
+            frees: asked.frees,
             kept,
         }
     }

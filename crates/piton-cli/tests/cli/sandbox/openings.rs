@@ -148,6 +148,7 @@ fn a_call_that_asks_for_an_opening_asks_a_person_in_every_mode() {
         let shown = format!("{}{}", shown.stdout, shown.stderr);
         let told = site.named("it asks to write in OUT/open");
         assert!(shown.replace("\n  > ", "").contains(&told), "{shown}");
+        assert!(shown.contains("a yes runs it outside the sandbox"), "{shown}");
         let ran = site.world.run(&["answer", "yes", "--continue"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(site.has("open/new"), "a yes is for this call, outside the sandbox");
@@ -177,6 +178,15 @@ fn always_writes_a_rule_with_the_opening_and_later_calls_run_in_the_sandbox() {
     let tried = site.world.run(&["permissions", "try", "touch x"]).stdout;
     let told = site.named("runs in the sandbox, and may write in OUT/open: rule 1");
     assert!(tried.starts_with(&told), "{tried}");
+    // What a rule opens here is opened in a trial, too.
+    let file = site.world.path("home/piton.toml");
+    let hosts = "[[permissions]]\ntool = \"shell\"\ncommand = \"curl *\"\neffect = \"allow\"\nnetwork = [\"127.0.0.1:81\"]\n";
+    fs::write(&file, format!("{written}\n{hosts}")).unwrap();
+    let tried = site.world.run(&["permissions", "try", "curl http://127.0.0.1:81/"]).stdout;
+    let runs = "runs in the sandbox, and may connect to 127.0.0.1:81: rule 2";
+    let has_namespaces =
+        matches!(try_namespaces(Path::new(env!("CARGO_BIN_EXE_piton"))), Ok(Ok(())));
+    assert_eq!(tried.starts_with(runs), has_namespaces, "{tried}");
     fs::remove_file(site.outside.path().join("open/new")).unwrap();
     assert_eq!(site.runs("touch OUT/open/new OUT/other/new", NEEDS, &AUTO).code, 0);
     assert!(site.has("open/new") && !site.has("other/new"), "{}", site.told());
