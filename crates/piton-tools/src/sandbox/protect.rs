@@ -85,10 +85,16 @@ fn above(roots: &[PathBuf], beside: &[PathBuf]) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for place in above {
         places.extend(OBEYED.map(|name| place.join(name)));
-        places.extend(of_git(place));
-        // Only with a head it is a repository. The head of one that is there is free to move.
-        let head = place.join(GIT).join(HEAD);
-        places.extend([place.join(GIT)].into_iter().chain((!head.exists()).then_some(head)));
+        let git = place.join(GIT);
+        let heads = [git.join(HEAD), place.join(HEAD)];
+        if heads.iter().any(|head| head.exists()) {
+            places.extend(of_git(place));
+        } else {
+            // Only with a head it becomes a repository; what lies there by then would count.
+            places.extend(OF_REPOSITORY.map(|name| git.join(name)));
+            places.extend(heads);
+        }
+        places.push(git);
     }
     places
 }
