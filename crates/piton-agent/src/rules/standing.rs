@@ -65,7 +65,6 @@ mod tests {
     use piton_core::event::RuleEffect;
 
     use super::*;
-    use crate::settings_file::SettingsFile;
 
     fn effects(standing: &Standing) -> Vec<RuleEffect> {
         standing.now().into_iter().map(|it| it.rule.effect).collect()

@@ -152,7 +152,7 @@ fn a_rule_is_made_of_the_first_words_of_a_command() {
     person
         .sees(ASKED)
         .types("a\n")
-        .sees("exactly this: allow shell `touch -a one`, outside the sandbox (chosen)");
+        .sees("(1) exactly this: allow shell `touch -a one`, outside the sandbox (chosen)");
     person.sees("(2) its first words: allow shell `touch *`").sees("(b) back: ").types("2\n");
     person.sees("allow shell `touch *` (chosen)").sees("(b) back: ").types("c\n");
     person.sees("From now on: allow shell `touch *`, in this conversation").sees("Done.");

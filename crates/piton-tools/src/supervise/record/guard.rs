@@ -452,30 +452,42 @@ impl List {
     /// settled first.
     fn others(&self) -> Vec<(PathBuf, Note)> {
         let names = self.names();
-        names.iter().filter_map(|name| self.look(&Entry::of(name).marker)).collect()
+        self.running(&names).filter_map(|Entry { marker, .. }| self.noted(&marker)).collect()
     }
 
     /// One of each kind: all that run and have noted the same places have taken over the same from each other.
     fn one_of_each_kind(&self) -> Vec<(PathBuf, Note)> {
-        let (names, mut kinds) = (self.names(), BTreeSet::new());
-        let entries = names.iter().map(|name| Entry::of(name));
-        let mut look = |Entry { marker, kind }| {
-            let found = if kinds.contains(kind) { None } else { self.look(&marker) };
-            kinds.extend(found.iter().map(|_| kind));
-            found
-        };
-        entries.filter_map(&mut look).collect()
+        let (names, mut kinds, mut found) = (self.names(), BTreeSet::new(), Vec::new());
+        for Entry { marker, kind } in self.running(&names) {
+            if !kinds.contains(kind)
+                && let Some(noted) = self.noted(&marker)
+            {
+                kinds.insert(kind);
+                found.push(noted);
+            }
+        }
+        found
     }
 
-    /// The record of a command and what was noted before it, if it may still change something.
-    fn look(&self, marker: &str) -> Option<(PathBuf, Note)> {
+    /// Entries of commands that may still change something. What ended unseen is settled on the way.
+    fn running<'n>(&self, names: &'n [String]) -> impl Iterator<Item = Entry<'n>> {
+        names.iter().map(|name| Entry::of(name)).filter(|Entry { marker, .. }| {
+            let runs = open_log(&self.calls.join(marker)).is_ok_and(|log| goes_on(&log));
+            if !runs {
+                self.remove(marker);
+            }
+            runs
+        })
+    }
+
+    /// The record of a command, and what was noted before it.
+    fn noted(&self, marker: &str) -> Option<(PathBuf, Note)> {
         let record = self.calls.join(marker);
-        let note = open_log(&record).is_ok_and(|log| goes_on(&log)).then(|| Note::read(&record));
-        let Some(Ok(note)) = note else {
-            self.remove(marker);
-            return None;
-        };
-        Some((record, note))
+        if let Ok(note) = Note::read(&record) {
+            return Some((record, note));
+        }
+        self.remove(marker);
+        None
     }
 }
 

@@ -227,6 +227,24 @@ fn the_next_command_settles_what_ended_unseen() {
     assert_eq!(next.end(), [] as [String; 0]);
 }
 
+// Whichever is looked at first: one of them has nothing left to say.
+#[test]
+fn what_ended_unseen_is_settled_although_others_of_its_kind_run() {
+    for lost in 0..2 {
+        let bench = Bench::new();
+        let mut begun = vec![bench.begin("1"), bench.begin("2")];
+        let Begun { directory, log } = begun.remove(lost);
+        let gone = Identity { boot: identity::boot().into(), pid: i32::MAX, start: 1 };
+        log::append(&log, &Record::Started(gone)).unwrap();
+        fs::write(bench.work(".git/config"), "evil\n").unwrap();
+        drop(log);
+        let next = bench.begin("3");
+        assert_eq!(bench.read(".git/config"), "before\n");
+        assert_eq!(Story::read(&open_log(&directory).unwrap()).unwrap().changes.len(), 1);
+        assert_eq!(next.end(), [] as [String; 0]);
+    }
+}
+
 // What a command left running changes while a person is asked is not what that person said yes to.
 #[test]
 fn a_yes_makes_only_what_was_asked_about() {
