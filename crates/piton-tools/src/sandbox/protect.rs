@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, FileType, Metadata};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -161,7 +162,7 @@ pub(crate) fn found(places: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<_> = exact.into_iter().cloned().chain(starred).collect();
     found.retain(|place| {
         let kind = place.symlink_metadata();
-        kind.is_ok_and(|kind| !(is_way(place) && kind.is_dir()))
+        kind.is_ok_and(|kind| !(kind.is_dir() && is_way(place)))
     });
     found.truncate(FOUND_MAX);
     found.sort();
@@ -271,6 +272,9 @@ enum Star {
 impl Star {
     /// What stands before the first star of a name, the star, and what stands behind it.
     fn first_in(place: &Path) -> Option<(PathBuf, Self, PathBuf)> {
+        if !place.as_os_str().as_bytes().contains(&b'*') {
+            return None;
+        }
         let mut above = PathBuf::new();
         let mut parts = place.iter();
         loop {

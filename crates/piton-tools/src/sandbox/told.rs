@@ -84,6 +84,8 @@ struct Complaint {
 pub(crate) struct RanCommand<'a> {
     pub(crate) command: &'a str,
     pub(crate) directory: &'a Path,
+    /// Whether something was protected where it may write.
+    pub(crate) is_guarded: bool,
     /// What the proxy refused: hosts, and why.
     pub(crate) refused: &'a [(String, String)],
 }
@@ -117,7 +119,7 @@ impl Policy {
         }
         let missing = self.missing(ran, text);
         let told = match missing.is_empty() {
-            true if !self.protect.is_empty() && has(&LOCK_SIGNS) => LOCKED_TOLD.to_owned(),
+            true if ran.is_guarded && has(&LOCK_SIGNS) => LOCKED_TOLD.to_owned(),
             true => self.told(is_unreached),
             false => asked_for(&missing),
         };
@@ -376,10 +378,8 @@ mod tests {
 
     fn explained(policy: &Policy, root: &Path, command: &str, printed: &str) -> String {
         let mut text = printed.to_owned();
-        policy.explain(
-            RanCommand { command, directory: &root.join("work"), refused: &[] },
-            &mut text,
-        );
+        let (directory, is_guarded) = (&root.join("work"), !policy.protect.is_empty());
+        policy.explain(RanCommand { command, directory, is_guarded, refused: &[] }, &mut text);
         text.strip_prefix(printed).unwrap().trim_start().to_owned()
     }
 

@@ -9,6 +9,7 @@
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, Ruleset, RulesetAttr as _,
@@ -158,10 +159,17 @@ fn allow(
 
 /// A handle that follows no link: a command may have replaced what the policy names by one.
 pub(crate) fn open(place: &Path) -> Result<OwnedFd, Errno> {
+    static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+    if IS_REFUSED.load(Ordering::Relaxed) {
+        return open_by_steps(place);
+    }
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     match openat2(CWD, place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         // We are in such a sandbox ourselves, as a process that starts a command is.
-        Err(Errno::NOSYS) => open_by_steps(place),
+        Err(Errno::NOSYS) => {
+            IS_REFUSED.store(true, Ordering::Relaxed);
+            open_by_steps(place)
+        }
         opened => opened,
     }
 }
@@ -169,14 +177,19 @@ pub(crate) fn open(place: &Path) -> Result<OwnedFd, Errno> {
 /// The same without a call that a sandbox of ours does not have.
 fn open_by_steps(place: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let mut at = openat(CWD, "/", flags, Mode::empty())?;
-    for name in place.components().filter(|part| matches!(part, Component::Normal(_))) {
-        at = openat(&at, name.as_os_str(), flags, Mode::empty())?;
-        if FileType::from_raw_mode(fstat(&at)?.st_mode) == FileType::Symlink {
-            return Err(Errno::LOOP);
-        }
+    let mut names = place.components().filter(|part| matches!(part, Component::Normal(_)));
+    // No step is needed to the first name: it lies in the root of all.
+    let first = Path::new("/").join(names.next().unwrap_or(Component::RootDir));
+    let mut at = no_link(openat(CWD, &first, flags, Mode::empty())?)?;
+    for name in names {
+        at = no_link(openat(&at, name.as_os_str(), flags, Mode::empty())?)?;
     }
     Ok(at)
+}
+
+fn no_link(handle: OwnedFd) -> Result<OwnedFd, Errno> {
+    let is_link = FileType::from_raw_mode(fstat(&handle)?.st_mode) == FileType::Symlink;
+    if is_link { Err(Errno::LOOP) } else { Ok(handle) }
 }
 
 fn finish(created: RulesetCreated) -> io::Result<()> {

@@ -109,8 +109,9 @@ fn finished(ended: Ended, command: &Command, put_back: &[PutBack]) -> Finished {
     };
     let Captured { mut text, printed, full } = output.into_extract(&notes);
     if let Some(policy) = command.sandbox.as_ref().filter(|_| code.is_some_and(|code| code != 0)) {
-        let ran =
-            RanCommand { command: &command.line, directory: &command.directory, refused: &[] };
+        let (line, directory) = (&command.line, &command.directory);
+        let is_guarded = !policy.protect.is_empty();
+        let ran = RanCommand { command: line, directory, is_guarded, refused: &[] };
         policy.explain(ran, &mut text);
     }
     let note_bytes = text.len().saturating_sub(printed);

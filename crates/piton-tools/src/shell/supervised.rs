@@ -343,8 +343,9 @@ pub(crate) fn finished_with(
     if let Some(intent) = story.intent.as_ref().filter(|_| code.is_some_and(|code| code != 0))
         && let Some(policy) = &intent.sandbox
     {
-        let (command, refused) = (&intent.command, &story.refused);
-        let ran = RanCommand { command, directory: &intent.directory, refused };
+        let Intent { command, directory, guard, .. } = intent;
+        let (is_guarded, refused) = (guard.is_some(), &story.refused);
+        let ran = RanCommand { command, directory, is_guarded, refused };
         policy.explain(ran, &mut text);
     }
     let intent = story.intent.as_ref().filter(|intent| intent.secret);

@@ -12,7 +12,7 @@ use super::input_file::InputFile;
 use super::pair::Pairs;
 use super::shelf::Shelf;
 use crate::fail;
-use crate::sandbox::{Rules, try_namespaces};
+use crate::sandbox::{Policy, Rules, try_namespaces};
 use crate::supervise::process::feed::{Feed, Kind};
 use crate::supervise::process::handover::{Parcel, Source};
 use crate::supervise::record::guard;
@@ -79,17 +79,18 @@ impl Supervisor {
     pub(crate) fn start(
         &self,
         directory: &Path,
-        intent: Intent,
+        mut intent: Intent,
         input: Option<&InputFile>,
     ) -> io::Result<Attached> {
         let fed = intent.input.then(|| Kind::of(&intent));
-        let is_guarded = intent.sandbox.as_ref().is_some_and(|policy| !policy.protect.is_empty());
-        let intent = Intent { guard: is_guarded.then(|| directory.to_owned()), ..intent };
-        let claim = match claim(directory, intent.clone())? {
+        let (marker, guarded) = (intent.marker.clone(), apart(&mut intent, directory));
+        let claim = match claim(directory, intent)? {
             Claimed::Ours(claim) => claim,
             Claimed::Taken => return Attached::open(directory),
         };
-        guard::begin(directory, &intent)?;
+        if let Some(policy) = &guarded {
+            guard::begin(directory, &marker, policy)?;
+        }
         let input = match (input, fed) {
             (Some(input), _) => Some(Source::File(input.file()?)),
             (None, Some(kind)) => Some(Source::Feed(Feed::create(directory, kind)?)),
@@ -107,4 +108,13 @@ impl Supervisor {
         fail::here("sent");
         Ok(Attached::started(claim, wire, outer))
     }
+}
+
+/// Takes what is protected out of the record, if there is any: it stands in a note beside it. Gives the whole policy.
+fn apart(intent: &mut Intent, directory: &Path) -> Option<Policy> {
+    let policy = intent.sandbox.as_mut().filter(|policy| !policy.protect.is_empty())?;
+    let whole = policy.clone();
+    policy.protect.clear();
+    intent.guard = Some(directory.to_owned());
+    Some(whole)
 }

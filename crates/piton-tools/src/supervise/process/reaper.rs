@@ -123,7 +123,8 @@ impl Reaper {
     /// start in its record, which is the same.
     pub(crate) fn launch(&mut self, parcel: Parcel) {
         let launched = Story::read(&parcel.log).and_then(|story| {
-            let intent = story.intent.ok_or_else(|| io::Error::other("nothing to run"))?;
+            let mut intent = story.intent.ok_or_else(|| io::Error::other("nothing to run"))?;
+            intent.sandbox = guard::whole_policy(&intent)?;
             let gate = Gate::shut(&mut self.wardens, self.files, &intent, &parcel)?;
             fail::here("shut");
             Ok((intent, gate))

@@ -59,19 +59,20 @@ const TRY_EVERY: Duration = Duration::from_millis(5);
 /// What was noted before a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Note {
-    /// Places, as in the policy.
+    /// Protected places to which the command may write otherwise.
     places: Vec<Raw>,
+    /// The other places that its policy protects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    elsewhere: Vec<Raw>,
     /// Where the command may write.
     roots: Vec<Raw>,
     before: Scene,
 }
 
-/// Notes what stands at the protected places of a call that is about to start. The record is in `directory`.
-pub(crate) fn begin(directory: &Path, intent: &Intent) -> io::Result<()> {
-    let Some(policy) = intent.sandbox.as_ref().filter(|_| intent.guard.is_some()) else {
-        return Ok(());
-    };
-    let places = places_of(policy);
+/// Notes what a policy protects, and what stands there, for a call that is about to start. The record is in
+/// `directory`, and `marker` is its name.
+pub(crate) fn begin(directory: &Path, marker: &str, policy: &Policy) -> io::Result<()> {
+    let [places, elsewhere] = places_of(policy);
     let list = List::of(directory)?;
     let _held = list.hold();
     // First: what ended unseen is put back by that.
@@ -80,8 +81,19 @@ pub(crate) fn begin(directory: &Path, intent: &Intent) -> io::Result<()> {
     for (_, theirs) in others {
         theirs.take_over(&mut before, &places);
     }
-    Note::of(policy, &places, before).write(directory)?;
-    list.add(&intent.marker, &kind_of(&places))
+    Note::of(policy, &places, &elsewhere, before).write(directory)?;
+    list.add(marker, &kind_of(&places))
+}
+
+/// The policy of a call that is about to start: what it protects stands in the note only, since the log is read
+/// many times.
+pub(crate) fn whole_policy(intent: &Intent) -> io::Result<Option<Policy>> {
+    let Some(mut policy) = intent.sandbox.clone() else { return Ok(None) };
+    if let Some(directory) = intent.guard.as_ref().filter(|_| policy.protect.is_empty()) {
+        let Note { places, elsewhere, .. } = Note::read(directory)?;
+        policy.protect = places.iter().chain(&elsewhere).map(Raw::path).collect();
+    }
+    Ok(Some(policy))
 }
 
 /// The same for all notes of the same places.
@@ -90,10 +102,11 @@ fn kind_of(places: &[PathBuf]) -> String {
     digest::of(&names.join(&0)).to_string()
 }
 
-/// Protected places that a policy opens all the same.
-fn places_of(policy: &Policy) -> Vec<PathBuf> {
-    let is_open = |place: &&PathBuf| policy.write.iter().any(|root| place.starts_with(root));
-    policy.protect.iter().filter(is_open).cloned().collect()
+/// The protected places that a policy opens otherwise, and the rest.
+fn places_of(policy: &Policy) -> [Vec<PathBuf>; 2] {
+    let is_open = |place: &PathBuf| policy.write.iter().any(|root| place.starts_with(root));
+    let (open, elsewhere) = policy.protect.iter().cloned().partition(is_open);
+    [open, elsewhere]
 }
 
 /// Puts back what is different after a command, and writes it down. What cannot be done is written down too. Says
@@ -297,9 +310,10 @@ impl Note {
         write_whole(&directory.join(NOTE), &serde_json::to_vec(self)?)
     }
 
-    fn of(policy: &Policy, places: &[PathBuf], before: Scene) -> Self {
+    fn of(policy: &Policy, places: &[PathBuf], elsewhere: &[PathBuf], before: Scene) -> Self {
         let raw = |paths: &[PathBuf]| paths.iter().map(|path| Raw::of(path)).collect();
-        Self { places: raw(places), roots: raw(&policy.write), before }
+        let (places, elsewhere, roots) = (raw(places), raw(elsewhere), raw(&policy.write));
+        Self { places, elsewhere, roots, before }
     }
 
     fn paths(&self) -> Vec<PathBuf> {
@@ -343,6 +357,7 @@ impl Note {
     fn take_over(&self, scene: &mut Scene, places: &[PathBuf]) {
         let later = Self {
             places: places.iter().map(|place| Raw::of(place)).collect(),
+            elsewhere: Vec::new(),
             roots: Vec::new(),
             before: Scene::default(),
         };

@@ -44,6 +44,9 @@ impl Bench {
         let marker = format!("c/{name}");
         let directory = self.root.join("calls").join(&marker);
         fs::create_dir_all(&directory).unwrap();
+        let mut policy = self.policy();
+        let whole = policy.clone();
+        policy.protect.clear();
         let intent = Intent {
             version: LOG_VERSION,
             call: CallId { turn: TurnId(1), step: 1, index: 0 },
@@ -52,8 +55,8 @@ impl Bench {
             timeout_ms: None,
             keep: false,
             at_ms: 0,
-            marker,
-            sandbox: Some(self.policy()),
+            marker: marker.clone(),
+            sandbox: Some(policy),
             input: false,
             terminal: false,
             secret: false,
@@ -63,7 +66,7 @@ impl Bench {
         let log = opening().create(true).open(directory.join("log")).unwrap();
         lock(&log).unwrap();
         log::append(&log, &Record::Intended(Box::new(intent.clone()))).unwrap();
-        begin(&directory, &intent).unwrap();
+        begin(&directory, &marker, &whole).unwrap();
         Begun { directory, log }
     }
 }
@@ -85,6 +88,22 @@ impl Begun {
         };
         story.changes.iter().map(told).collect()
     }
+}
+
+// The log is read many times, and what is protected is long.
+#[test]
+fn what_is_protected_stands_in_the_note_alone() {
+    let bench = Bench::new();
+    let begun = bench.begin("1");
+    let intent = begun.story().intent.unwrap();
+    let whole = bench.policy();
+    assert!(intent.sandbox.as_ref().unwrap().protect.is_empty() && !whole.protect.is_empty());
+    assert_eq!(whole_policy(&intent).unwrap(), Some(whole.clone()));
+    fs::remove_file(begun.directory.join(NOTE)).unwrap();
+    assert!(whole_policy(&intent).is_err(), "without its note no command is started");
+    // Records of older versions.
+    let intent = Intent { sandbox: Some(whole.clone()), ..intent };
+    assert_eq!(whole_policy(&intent).unwrap(), Some(whole));
 }
 
 #[test]

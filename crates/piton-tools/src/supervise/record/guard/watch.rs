@@ -22,8 +22,8 @@ pub(crate) struct PutBack {
 impl Watch {
     /// Notes what stands there.
     pub(crate) fn begin(policy: &Policy) -> Self {
-        let places = places_of(policy);
-        Self(Note::of(policy, &places, Scene::read(&places)))
+        let [places, elsewhere] = places_of(policy);
+        Self(Note::of(policy, &places, &elsewhere, Scene::read(&places)))
     }
 
     /// Puts back what is different.
