@@ -36,6 +36,10 @@ const LOCK_SIGNS: [&str; 4] = ["read-only", "erofs", "device or resource busy", 
 const LOCKED_TOLD: &str = "[in the sandbox nothing changes what programs outside obey: .git/config, hooks, AGENTS.md \
                            and the like. If that is needed, call again with needs that name the file itself, such as \
                            {\"write\":[\"/WORKSPACE/.git/config\"]}, and the user is asked]";
+/// What is told of a command that goes on without the network of this machine.
+const APART_TOLD: &str = "[it has no network of this machine: commands in the sandbox reach a server that it starts, the \
+                          user does not. If that is needed, call again with needs, such as \
+                          {\"network\":[\"127.0.0.1:PORT\"]}: a yes of the user runs it outside]";
 /// What they print when a file became too large.
 const FILE_SIGNS: [&str; 2] = ["file size limit", "file too large"];
 /// A megabyte, in bytes.
@@ -124,6 +128,11 @@ impl Policy {
             false => asked_for(&missing),
         };
         excerpt::note(text, excerpt::head(&told, TOLD_BYTES_MAX));
+    }
+
+    /// What is to be said of a command that goes on: it may be a server.
+    pub(crate) fn apart(&self) -> Option<&'static str> {
+        (!self.network && self.looks.is_none()).then_some(APART_TOLD)
     }
 
     /// What would have to be opened, as far as the output tells.

@@ -18,7 +18,7 @@ use super::line::{Line, Reads};
 use super::protected;
 use super::tail;
 use crate::contract::{Finished, Job, Prepared, Quotes, Refusal, Settled, Site, Tidying, blocking};
-use crate::sandbox::RanCommand;
+use crate::sandbox::{Policy, RanCommand};
 use crate::supervise::{
     Attached, End, Intent, LOG_VERSION, Order, Patience, Printed, Status, Story, Supervisor,
     Verdict, Why, boot, forbid, now_ms,
@@ -335,6 +335,9 @@ pub(crate) fn finished_with(
         (End::Running, _) => {
             attached.detach();
             notes.push(still_running(story, length));
+            let intent = story.intent.as_ref().filter(|intent| from == 0 && !intent.input);
+            let policy = intent.and_then(|intent| intent.sandbox.as_ref());
+            notes.extend(policy.and_then(Policy::apart).map(str::to_owned));
             (Outcome::Ok, None)
         }
     };

@@ -83,6 +83,26 @@ fn what_runs_without_asking_is_confined_and_told_so() {
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
 }
 
+// It may be a server, and the user would look for it in vain.
+#[test]
+fn what_goes_on_without_the_network_of_this_machine_is_told_so() {
+    if !can_hold() {
+        return;
+    }
+    for (settings, is_told) in [("", true), ("[sandbox]\nnetwork = true\n", false)] {
+        let site = Site::new(settings);
+        let start =
+            json!({ "tool": "shell", "arguments": { "command": "sleep 600", "wait_s": 0 } });
+        let stop = json!({ "tool": "shell_stop", "arguments": { "call": "1.1.0" } });
+        let steps = json!([{ "calls": [start] }, { "calls": [stop] }, { "say": "Done." }]);
+        let model = site.world.script(&json!({ "steps": steps }).to_string());
+        let ran = site.world.run(&["query", "go", "--model", &model, "--permissions", "auto"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let text = site.world.finished("1.1.0")["output"]["text"].to_string();
+        assert_eq!(text.contains("commands in the sandbox reach a server"), is_told, "{text}");
+    }
+}
+
 // Only what is approved word for word runs outside, whichever rule allowed the rest.
 #[test]
 fn a_rule_runs_a_command_outside_only_word_for_word_or_if_it_says_so() {
