@@ -11,7 +11,7 @@ const ANSWER: &str = "The **first** block is here.\n\n- one\n- two\n\nAnd the en
 async fn a_first_prompt_streams_its_answer_and_never_shrinks() {
     let place = Place::new();
     let model = place.script(&json!({ "steps": [
-        { "say": ANSWER, "chunk": 3, "chunk_ms": 30 },
+        { "say": ANSWER, "chunk": 2, "chunk_ms": 60 },
         { "say": "Again." },
     ] }));
     let server = place.serve(&model);
@@ -29,7 +29,8 @@ async fn a_first_prompt_streams_its_answer_and_never_shrinks() {
     tab.stands("done").await;
     let lengths = tab.js("lengths.filter((it, at) => it !== lengths[at - 1])").await;
     let lengths: Vec<u64> = serde_json::from_value(lengths).unwrap();
-    assert!(lengths.is_sorted() && 3 < lengths.len(), "{lengths:?}");
+    // Nothing, a part, all: how many parts a page is shown is for the server to say.
+    assert!(lengths.is_sorted() && 2 < lengths.len(), "{lengths:?}");
     let text = tab.text("document.querySelector('#s1-1-t').innerText").await;
     assert_eq!(
         text.split_whitespace().collect::<Vec<_>>().join(" "),
