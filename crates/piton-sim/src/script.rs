@@ -8,6 +8,7 @@ pub mod binding;
 pub mod fault;
 mod notation;
 pub(crate) mod obey;
+pub(crate) mod pace;
 mod step;
 mod stream;
 pub(crate) mod summary;

@@ -10,8 +10,9 @@ const ANSWER: &str = "The **first** block is here.\n\n- one\n- two\n\nAnd the en
 #[tokio::test]
 async fn a_first_prompt_streams_its_answer_and_never_shrinks() {
     let place = Place::new();
+    let seen = place.work("the first block was seen");
     let model = place.script(&json!({ "steps": [
-        { "say": ANSWER, "chunk": 2, "chunk_ms": 60 },
+        { "say": ANSWER, "chunk": 1, "wait_for": seen },
         { "say": "Again." },
     ] }));
     let server = place.serve(&model);
@@ -25,6 +26,8 @@ async fn a_first_prompt_streams_its_answer_and_never_shrinks() {
     tab.go(&format!("{}/new", server.url)).await;
     tab.type_into("#draft", "Say something\n").await;
     tab.until("document.querySelector('#main')?.dataset.conversation").await;
+    tab.until("document.querySelector('#s1-1-t')?.textContent.includes('block is here.')").await;
+    std::fs::write(&seen, "").unwrap();
     tab.until("document.querySelector('#s1-1-t')?.textContent.includes('comes last.')").await;
     tab.stands("done").await;
     let lengths = tab.js("lengths.filter((it, at) => it !== lengths[at - 1])").await;

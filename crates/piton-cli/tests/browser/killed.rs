@@ -12,9 +12,10 @@ const ANSWER: &str =
 #[tokio::test]
 async fn a_page_comes_back_after_a_kill_in_mid_stream_and_agrees_with_the_journal() {
     let place = Place::new();
+    let up_again = place.work("up again");
     let model = place.script(&json!({ "steps": [
         { "say": "I look.", "calls": [{ "tool": "shell", "arguments": { "command": "echo once >> ran.txt" } }] },
-        { "say": ANSWER, "chunk": 2, "chunk_ms": 40 },
+        { "say": ANSWER, "chunk": 1, "wait_for": up_again },
     ] }));
     let server = place.serve(&model);
     let Some(tab) = Tab::signed_in(&server).await else { return };
@@ -36,6 +37,7 @@ async fn a_page_comes_back_after_a_kill_in_mid_stream_and_agrees_with_the_journa
     assert_eq!(tab.count(".fail").await, 0);
     tab.check().await;
 
+    std::fs::write(&up_again, "").unwrap();
     tab.press("#halt-1 button[value=resume]").await;
     tab.stands("done").await;
     assert_eq!(tab.js("document.querySelector('#draft').value").await, "half a thought");

@@ -33,7 +33,7 @@ async fn workers_are_shown_in_their_calls_as_they_work() {
                 ] },
                 { "say": "Six tests are ignored: four for lack of a network, two because of a fixed bug." },
             ] },
-            { "task": tasks[1], "steps": [{ "say": slow, "chunk": 1, "chunk_ms": 100 }] },
+            { "task": tasks[1], "steps": [{ "say": slow, "chunk": 1, "wait_for": place.work("never") }] },
             { "task": tasks[2], "steps": [
                 { "calls": [{ "tool": "shell", "arguments": { "command": "rm -r target/doc" } }] },
                 { "say": "Nothing differs." },

@@ -1,5 +1,7 @@
 //! One step of a script, and the pieces that it is said in.
 
+use std::path::PathBuf;
+
 use piton_core::answer::Delta;
 use piton_core::event::{FinishReason, Usage};
 use serde::Deserialize;
@@ -26,6 +28,8 @@ pub struct ScriptStep {
     pub chunk: usize,
     /// Pause between chunks, in milliseconds.
     pub chunk_ms: u64,
+    /// A file that has to be there before the second half of the pieces is sent.
+    pub wait_for: Option<PathBuf>,
     /// What goes wrong, one per attempt, before the step succeeds.
     pub faults: Vec<Fault>,
     /// How the stream ends.

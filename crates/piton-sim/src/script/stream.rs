@@ -1,7 +1,6 @@
 //! Playing one step of a script as a stream.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use futures_util::stream;
 use piton::model::{AnswerStream, ModelFailure};
@@ -9,6 +8,7 @@ use piton_core::answer::Delta;
 use piton_core::event::{FailureClass, FinishReason, Usage};
 
 use super::fault::{self, Fault, FaultKind};
+use super::pace::Pace;
 use super::step::ScriptStep;
 
 /// One thing that a stream does.
@@ -25,14 +25,11 @@ pub(super) fn play(step: &ScriptStep, fault: Option<Fault>, place: usize) -> Ans
     if let Some(fault) = fault {
         spoil(&mut beats, fault);
     }
-    let pause = Duration::from_millis(step.chunk_ms);
-    Box::pin(stream::unfold(beats, move |mut beats| async move {
-        let beat = beats.pop_front()?;
-        if !pause.is_zero() {
-            tokio::time::sleep(pause).await;
-        }
-        match beat {
-            Beat::Give(delta) => Some((delta, beats)),
+    let (pace, all) = (Pace::of(step), beats.len());
+    Box::pin(stream::unfold((beats, pace), move |(mut beats, pace)| async move {
+        pace.next(all, beats.len()).await;
+        match beats.pop_front()? {
+            Beat::Give(delta) => Some((delta, (beats, pace))),
             Beat::Stall => std::future::pending().await,
             Beat::Panic => crash(),
         }

@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Handle, Outcome, ToolSpec};
@@ -10,8 +9,7 @@ use piton_core::id::CallId;
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
 use serde::Deserialize;
 
-/// How often a waiting tool looks for its file.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+use super::pace::appears;
 
 /// A tool that exists only in a script.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -59,15 +57,13 @@ impl Tool for ScriptTool {
     async fn run(&self, job: Job) -> Finished {
         if let Some(file) = &self.0.wait_for {
             let path = job.site.workspace.join(file);
-            while !path.exists() {
-                tokio::select! {
-                    () = job.cancel.cancelled() => {
-                        let mut finished = Finished::failed("stopped while waiting");
-                        finished.outcome = Outcome::Cancelled;
-                        return finished;
-                    }
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
+            tokio::select! {
+                () = job.cancel.cancelled() => {
+                    let mut finished = Finished::failed("stopped while waiting");
+                    finished.outcome = Outcome::Cancelled;
+                    return finished;
                 }
+                () = appears(&path) => {}
             }
         }
         if let Some(file) = &self.0.append_to

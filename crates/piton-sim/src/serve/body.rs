@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -14,6 +13,7 @@ use hyper::body::Frame;
 
 use super::book::Book;
 use super::fault::Close;
+use crate::script::pace::Pace;
 
 /// The connection is to break here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,19 +26,18 @@ pub(super) type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, Broken>
 /// What is still to come.
 struct Rest {
     pieces: VecDeque<Bytes>,
-    pause: Duration,
+    pace: Pace,
     close: Close,
     book: Arc<Book>,
 }
 
 /// A body that gives these pieces, each on its own.
-pub(super) fn body(pieces: Vec<Bytes>, pause: Duration, close: Close, book: Arc<Book>) -> Body {
-    let rest = Rest { pieces: pieces.into(), pause, close, book };
-    let frames = stream::unfold(Some(rest), |rest| async move {
+pub(super) fn body(pieces: Vec<Bytes>, pace: Pace, close: Close, book: Arc<Book>) -> Body {
+    let all = pieces.len();
+    let rest = Rest { pieces: pieces.into(), pace, close, book };
+    let frames = stream::unfold(Some(rest), move |rest| async move {
         let mut rest = rest?;
-        if !rest.pause.is_zero() {
-            tokio::time::sleep(rest.pause).await;
-        }
+        rest.pace.next(all, rest.pieces.len()).await;
         // Lets each piece leave before the next one is made.
         tokio::task::yield_now().await;
         match (rest.pieces.pop_front(), rest.close) {

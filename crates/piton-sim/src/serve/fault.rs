@@ -1,7 +1,5 @@
 //! What goes over the wire, and what a fault leaves of it.
 
-use std::time::Duration;
-
 use piton_core::event::FailureClass;
 
 use super::asked::Asked;
@@ -9,6 +7,7 @@ use super::refusal::Refusal;
 use super::reply::Reply;
 use super::voice::Voice;
 use crate::script::fault::class_of;
+use crate::script::pace::Pace;
 use crate::script::{Fault, FaultKind};
 
 /// What no reader of any dialect can make sense of.
@@ -20,7 +19,7 @@ pub(super) struct Plan {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) pieces: Vec<Vec<u8>>,
-    pub(super) pause: Duration,
+    pub(super) pace: Pace,
     pub(super) close: Close,
 }
 
@@ -48,13 +47,13 @@ impl Plan {
             status: refusal.status,
             headers,
             pieces: vec![refusal.body.to_string().into_bytes()],
-            pause: Duration::ZERO,
+            pace: Pace::default(),
             close: Close::End,
         }
     }
 
     /// A whole answer.
-    pub(super) fn answer(voice: &dyn Voice, asked: &Asked, reply: &Reply, pause: Duration) -> Self {
+    pub(super) fn answer(voice: &dyn Voice, asked: &Asked, reply: &Reply, pace: Pace) -> Self {
         let (kind, pieces) = if asked.streams {
             let events = voice.stream(reply, asked).into_iter();
             ("text/event-stream", events.map(String::into_bytes).collect())
@@ -62,7 +61,7 @@ impl Plan {
             ("application/json", vec![voice.whole(reply, asked).to_string().into_bytes()])
         };
         let headers = vec![("content-type", kind.to_owned())];
-        Self { status: 200, headers, pieces, pause, close: Close::End }
+        Self { status: 200, headers, pieces, pace, close: Close::End }
     }
 
     /// What a fault leaves of an answer.

@@ -1,11 +1,10 @@
 //! What the server plays: a script, or the demo model.
 
-use std::time::Duration;
-
 use super::asked::Asked;
 use super::heard::Heard;
 use super::reply::Reply;
 use crate::demo;
+use crate::script::pace::Pace;
 use crate::script::{Cue, Fault, Script, obey};
 
 /// What the server plays.
@@ -27,7 +26,7 @@ impl From<Script> for Part {
 #[derive(Debug)]
 pub(super) struct Next {
     pub(super) reply: Reply,
-    pub(super) pause: Duration,
+    pub(super) pace: Pace,
     pub(super) faults: Vec<Fault>,
     /// Where they are counted.
     pub(super) faults_at: usize,
@@ -54,7 +53,7 @@ impl Part {
                 let step = step.obeying(&obey::texts(&asked.body));
                 Next {
                     reply: Reply::new(place, step.deltas(place)),
-                    pause: Duration::from_millis(step.chunk_ms),
+                    pace: Pace::of(&step),
                     faults: step.faults.clone(),
                     faults_at,
                 }
@@ -64,7 +63,7 @@ impl Part {
                 let (asked, results) = heard.open_work();
                 let deltas = demo::answer(&asked, &results);
                 let (reply, faults) = (Reply::new(place, deltas), Vec::new());
-                Next { reply, pause: Duration::ZERO, faults, faults_at: place }
+                Next { reply, pace: Pace::default(), faults, faults_at: place }
             }
         }
     }

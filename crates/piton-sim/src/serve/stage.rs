@@ -169,7 +169,7 @@ impl Stage {
             pieces = packed(pieces, plan.close).map_err(|_| Broken)?;
         }
         let pieces = split(pieces, self.options.split);
-        let body = body(pieces, plan.pause, plan.close, self.book.clone());
+        let body = body(pieces, plan.pace, plan.close, self.book.clone());
         response.body(body).map_err(|_| Broken)
     }
 }
@@ -205,11 +205,9 @@ fn plan(route: &Route, asked: &Asked, next: Next, fault: Option<&Fault>, signed:
     let voice = &*route.voice;
     match fault.map(|fault| (manifest(fault.kind), fault)) {
         Some((FaultKind::BadSignature, _)) => Plan::refuse(&voice.bad_seal(signed)),
-        Some((FaultKind::Empty, _)) => {
-            Plan::answer(voice, asked, &next.reply.emptied(), next.pause)
-        }
-        Some((_, fault)) => Plan::answer(voice, asked, &next.reply, next.pause).spoil(voice, fault),
-        None => Plan::answer(voice, asked, &next.reply, next.pause),
+        Some((FaultKind::Empty, _)) => Plan::answer(voice, asked, &next.reply.emptied(), next.pace),
+        Some((_, fault)) => Plan::answer(voice, asked, &next.reply, next.pace).spoil(voice, fault),
+        None => Plan::answer(voice, asked, &next.reply, next.pace),
     }
 }
 
