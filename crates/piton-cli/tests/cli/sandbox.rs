@@ -36,7 +36,7 @@ use self::attempt::attempt;
 use self::stopped::parent;
 pub(crate) use self::table::picture;
 use crate::faults::can_trace;
-use crate::world::wait_until;
+use crate::world::{PROGRAM, program, wait_until};
 
 /// Whose numbers an ordinary user has here.
 const NOBODY: &str = "65534";
@@ -67,11 +67,7 @@ impl Cell {
         fs::create_dir(root.join("work")).unwrap();
         fs::create_dir(outside.join("dir")).unwrap();
         fs::write(outside.join("file"), "outside\n").unwrap();
-        let supervisor = Supervisor::new(
-            PathBuf::from(env!("CARGO_BIN_EXE_piton")),
-            outside.join("calls"),
-            Vec::new(),
-        );
+        let supervisor = Supervisor::new(program(), outside.join("calls"), Vec::new());
         let site = Site {
             workspace: root.join("work"),
             scratch: root.clone(),
@@ -408,14 +404,22 @@ fn again_as_nobody(module: &str, names: &[&str]) {
     if std::env::var_os(AGAIN).is_some() || !rustix::process::geteuid().is_root() {
         return;
     }
-    let program = std::env::current_exe().unwrap();
+    // An ordinary user may not reach the directory that they were built in.
+    let reached = TempDir::new().unwrap();
+    fs::set_permissions(reached.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let [piton, tests] = ["piton", "tests"].map(|name| reached.path().join(name));
+    for (from, to) in [(program(), &piton), (std::env::current_exe().unwrap(), &tests)] {
+        fs::hard_link(&from, to).or_else(|_| fs::copy(&from, to).map(drop)).unwrap();
+    }
     for name in names {
         let done = Command::new("setpriv")
             .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"])
-            .arg(&program)
+            .arg(&tests)
             .args(["--exact", &format!("sandbox::{module}::{name}")])
             .env(AGAIN, "1")
+            .env(PROGRAM, &piton)
             .env("HOME", "/tmp")
+            .current_dir(reached.path())
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&done.stdout);

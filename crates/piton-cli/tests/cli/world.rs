@@ -16,8 +16,15 @@ use tempfile::TempDir;
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 /// How often to look.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Where the binary is, for a user who cannot reach the directory that it was built in.
+pub(crate) const PROGRAM: &str = "PITON_PROGRAM";
 /// Letters of an id.
 const ID_LETTERS: usize = 10;
+
+/// The binary.
+pub(crate) fn program() -> PathBuf {
+    std::env::var_os(PROGRAM).map_or_else(|| env!("CARGO_BIN_EXE_piton").into(), PathBuf::from)
+}
 
 pub(crate) struct World {
     dir: TempDir,
@@ -56,7 +63,7 @@ impl World {
 
     /// The binary with arguments, ready to run.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_piton"));
+        let mut command = Command::new(program());
         command
             .args(args)
             .current_dir(self.path("work"))
@@ -74,7 +81,7 @@ impl World {
         command
             .args(["-c", line])
             .current_dir(self.path("work"))
-            .env("PITON", env!("CARGO_BIN_EXE_piton"))
+            .env("PITON", program())
             .env("PITON_HOME", self.path("home"))
             .env("PITON_NO_INPUT", "1")
             .stdin(Stdio::null())

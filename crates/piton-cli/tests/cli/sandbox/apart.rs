@@ -3,17 +3,17 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::process::Command;
 
 use piton_tools::sandbox::{Limits, Rules, When, try_namespaces};
 
 use super::attempt::attempt;
 use super::{Cell, Row, again_as_nobody, can_hold};
+use crate::world::program;
 
 /// Whether there are namespaces here.
 fn are_apart() -> bool {
-    let can = try_namespaces(Path::new(env!("CARGO_BIN_EXE_piton"))).unwrap();
+    let can = try_namespaces(&program()).unwrap();
     if let Err(why) = &can {
         eprintln!("skipped: no namespaces here ({why})");
     }
