@@ -25,6 +25,7 @@ pub(crate) mod record;
 pub(crate) use self::agent::attach::{Attached, End, Order, Patience};
 pub(crate) use self::agent::claim::forbid;
 pub(crate) use self::agent::input_file::InputFile;
+pub(crate) use self::agent::shelf::goes_on;
 pub use self::agent::shelf::{Kept, KeptState, Shelf};
 pub use self::agent::supervisor::Supervisor;
 pub use self::agent::write_input::{

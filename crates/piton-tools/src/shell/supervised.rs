@@ -21,7 +21,7 @@ use crate::contract::{Finished, Job, Prepared, Quotes, Refusal, Settled, Site, T
 use crate::sandbox::{Policy, RanCommand};
 use crate::supervise::{
     Attached, End, Intent, LOG_VERSION, Order, Patience, Printed, Status, Story, Supervisor,
-    Verdict, Why, boot, forbid, now_ms,
+    Verdict, Why, boot, forbid, goes_on, now_ms,
 };
 
 /// The same with a supervisor: the call returns much sooner, and the command goes on.
@@ -299,7 +299,7 @@ pub(crate) fn finished_with(
         notes.push(end_notes::EMPTIED.to_owned());
     }
     let why = story.stopped.as_ref().map(|stop| stop.why);
-    if story.left_running && why.is_none() {
+    if why.is_none() && goes_on(story) {
         notes.push("[something that it started is still running]".to_owned());
     }
     notes.extend(protected::notes(story));

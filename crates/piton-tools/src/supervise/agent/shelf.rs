@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, PipeReader};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use piton_core::id::{CallId, ConversationId, TurnId};
@@ -21,6 +22,9 @@ use crate::supervise::record::{self, open_log};
 
 /// How long the record of a command whose call had returned before it ended is kept.
 const KEPT_FOR: Duration = Duration::from_hours(24);
+/// How often to look, and how long to pause between, until what a command left behind is said to go on.
+const LOOKS: u32 = 20;
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Where records are kept.
 #[derive(Clone, Debug)]
@@ -212,6 +216,21 @@ fn rest(story: &Story) -> Option<(&Identity, &str)> {
     is_left.then_some((who, &intent.marker))
 }
 
+/// Whether something that the command started goes on for longer than a moment: `git commit` leaves a process behind
+/// that tidies up and ends at once. Blocks for that moment.
+pub(crate) fn goes_on(story: &Story) -> bool {
+    lasts(|| rest(story).is_some(), || thread::sleep(LOOK_PAUSE))
+}
+
+fn lasts(is_there: impl Fn() -> bool, mut pause: impl FnMut()) -> bool {
+    (0..LOOKS).all(|_| {
+        is_there() && {
+            pause();
+            true
+        }
+    })
+}
+
 /// A wire on which "stop" was said already.
 fn said() -> io::Result<PipeReader> {
     use std::io::Write as _;
@@ -223,4 +242,23 @@ fn said() -> io::Result<PipeReader> {
 fn names(directory: &Path) -> impl Iterator<Item = String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn what_ends_within_a_moment_does_not_go_on() {
+        let paused = Cell::new(0);
+        let pause = || paused.set(paused.get() + 1);
+        assert!(!lasts(|| false, pause));
+        assert_eq!(paused.get(), 0);
+        assert!(!lasts(|| paused.get() < 3, pause));
+        assert_eq!(paused.get(), 3);
+        assert!(lasts(|| true, pause));
+        assert_eq!(paused.get(), 3 + LOOKS);
+    }
 }

@@ -424,8 +424,11 @@ impl List {
     fn of(directory: &Path) -> io::Result<Self> {
         let calls = directory.ancestors().nth(2).map(Path::to_owned);
         let list = Self { calls: calls.ok_or_else(|| io::Error::other("no place for a list"))? };
-        DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(list.place())?;
-        Ok(list)
+        // Where the records of all conversations were removed meanwhile, no place is made for them anew.
+        match DirBuilder::new().mode(PRIVATE_DIRECTORY).create(list.place()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            Ok(()) | Err(_) => Ok(list),
+        }
     }
 
     fn place(&self) -> PathBuf {

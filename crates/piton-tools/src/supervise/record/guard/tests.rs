@@ -279,3 +279,13 @@ fn a_yes_makes_only_what_was_asked_about() {
     assert_eq!(bench.read(".git/config"), "after\n");
     assert!(!bench.work(".mcp.json").exists());
 }
+
+#[test]
+fn records_that_were_removed_are_not_made_anew() {
+    let bench = Bench::new();
+    let begun = bench.begin("one");
+    fs::write(bench.work(".git/config"), "after\n").unwrap();
+    fs::remove_dir_all(bench.root.join("calls")).unwrap();
+    begun.end();
+    assert!(!bench.root.join("calls").exists());
+}
