@@ -16,8 +16,8 @@ class Serving:
 
 
 @contextlib.contextmanager
-def serving(piton, script):
-    """Serves until the block has ended, with a model that follows a script."""
+def serving(piton, script, settings=None):
+    """Serves until the block has ended, with a model that follows a script and more variables as settings."""
     with tempfile.TemporaryDirectory(prefix="piton-api-") as root:
         home, work = os.path.join(root, "home"), os.path.join(root, "work")
         os.mkdir(home)
@@ -31,6 +31,7 @@ def serving(piton, script):
             "HOME": root,
             "PITON_HOME": home,
             "PITON_MODEL": f"script:{file}",
+            **(settings or {}),
         }
         token = subprocess.run(
             [piton, "serve", "token", "check"],
