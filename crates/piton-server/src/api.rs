@@ -7,6 +7,8 @@ mod conversations;
 mod events;
 pub(crate) mod input;
 mod models;
+mod outcome;
+mod prompt;
 pub(crate) mod questions;
 mod queue;
 pub(crate) mod receipt;
@@ -28,7 +30,7 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(conversations::tokens))
         .routes(routes!(commands::send))
         .routes(routes!(turns::messages, turns::say))
-        .routes(routes!(turns::prompt))
+        .routes(routes!(prompt::prompt))
         .routes(routes!(turns::act))
         .routes(routes!(turns::retry))
         .routes(routes!(questions::list))

@@ -1,24 +1,20 @@
-//! Turns: said, waited for, gone on with, stopped, tried again.
-
-use std::sync::atomic::Ordering;
+//! Turns: said, gone on with, stopped, tried again.
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
 use piton::id::MessageId;
 use piton::view::{ItemView, MessageView, Next, TurnView};
-use piton::{Command, Conversation, Ending, Envelope, View};
+use piton::{Command, Conversation, Envelope, View};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::input::{MessageInput, overrides};
-use super::receipt::{Receipt, envelope, order, post, vet, with_overrides};
+use super::receipt::{Receipt, envelope, order, post, with_overrides};
 use crate::access::Who;
 use crate::body::JsonBody;
 use crate::fault::{ErrorBody, Fault, Kind};
 use crate::forms::of_core;
 use crate::shared::Shared;
-use crate::titles;
 
 /// The messages of a conversation.
 #[derive(Debug, Serialize, ToSchema)]
@@ -98,7 +94,7 @@ pub(crate) async fn say(
 }
 
 /// The conversation that is spoken to, and what is said to it.
-async fn said(
+pub(super) async fn said(
     shared: &Shared,
     (id, who): (&str, &Who),
     input: &MessageInput,
@@ -109,89 +105,6 @@ async fn said(
     let envelope = envelope(who, input.id.as_deref(), command)?;
     let overrides = overrides(shared, input.model.as_deref())?;
     Ok((conversation, with_overrides(envelope, &overrides)))
-}
-
-/// What came of a prompt.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Prompted {
-    /// What became of the command.
-    #[serde(flatten)]
-    receipt: Receipt,
-    /// How the turn stands; absent if nobody waited for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ending: Option<EndingWord>,
-    /// The text of the answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<String>,
-}
-
-/// Say something and, with `wait`, have the answer
-///
-/// Without `wait` it is the same as a message. A client that leaves while it waits stops nothing.
-#[utoipa::path(
-    post,
-    path = "/conversations/{id}/prompt",
-    operation_id = "prompt",
-    tag = "turns",
-    params(("id" = String, Path, description = "the conversation")),
-    request_body = MessageInput,
-    responses(
-        (status = 200, description = "taken; with wait: the turn rests", body = Prompted),
-        (status = 202, description = "left for the process that works on the conversation", body = Prompted),
-        ErrorBody,
-    )
-)]
-pub(crate) async fn prompt(
-    State(shared): State<Shared>,
-    Path(id): Path<String>,
-    who: Who,
-    JsonBody(input): JsonBody<MessageInput>,
-) -> Result<Response, Fault> {
-    let (conversation, envelope) = said(&shared, (&id, &who), &input).await?;
-    if !input.wait {
-        return Ok(post(&shared, &conversation, envelope).await?.into_response());
-    }
-    vet(&shared, &envelope)?;
-    let work = conversation.start(envelope).await?;
-    let receipt = Receipt::of(work.accepted().clone())?;
-    shared.counts.commands.fetch_add(1, Ordering::Relaxed);
-    titles::ask_beside(&shared, conversation.id());
-    let rested = work.rest().await?;
-    let view = shared.engine().view(conversation.id()).await?;
-    let answer = view.shown().next_back().and_then(TurnView::answer);
-    let prompted = Prompted { receipt, ending: Some(EndingWord::from(&rested.ending)), answer };
-    Ok(Json(prompted).into_response())
-}
-
-/// How a turn stands, in a word.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum EndingWord {
-    /// The model gave its final answer.
-    Done,
-    /// A person closed the turn.
-    Closed,
-    /// Work was done and kept; it can be continued.
-    Incomplete,
-    /// It broke before any work was done; it can be continued or tried again.
-    Error,
-    /// A person has to answer.
-    WaitingForInput,
-    /// There is no turn.
-    Nothing,
-}
-
-impl From<&Ending> for EndingWord {
-    fn from(ending: &Ending) -> Self {
-        match ending {
-            Ending::Done => Self::Done,
-            Ending::Closed(_) => Self::Closed,
-            Ending::Incomplete(_) => Self::Incomplete,
-            Ending::Error(_) => Self::Error,
-            Ending::WaitingForInput => Self::WaitingForInput,
-            Ending::Nothing => Self::Nothing,
-        }
-    }
 }
 
 /// What can be done with the open turn.

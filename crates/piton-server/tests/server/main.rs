@@ -12,6 +12,7 @@ mod events;
 mod kills;
 mod openapi;
 mod page;
+mod prompt;
 mod refused;
 mod secrets;
 mod titles;
