@@ -34,6 +34,15 @@ pub(super) enum Allowed {
     Widely,
 }
 
+/// What becomes of commands of a line that only print, where rules are made for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prints {
+    /// They come along with the others, and need no rule.
+    Beside,
+    /// They get a rule like any other.
+    Ruled,
+}
+
 /// A call, as far as rules can look at it.
 pub(super) struct Asked<'a> {
     workspace: &'a str,
@@ -102,12 +111,10 @@ impl<'a> Asked<'a> {
         self.roles.kind == Kind::Commands
     }
 
-    /// How wide a rule is that is made of it, if nobody says. What is forbidden is named as closely as can
-    /// be, and so is what others obey.
-    pub(super) fn usual_width(&self, effect: RuleEffect) -> Width {
-        let is_close = effect != RuleEffect::Allow || self.edits_obeyed_file();
-        let is_named = is_close && self.only_path().is_some();
-        if is_named || self.command_line().is_some() { Width::Exactly } else { Width::Tool }
+    /// How wide a rule is that is made of it, if nobody says: as narrow as can be.
+    pub(super) fn usual_width(&self) -> Width {
+        let is_named = self.only_path().is_some() || self.command_line().is_some();
+        if is_named { Width::Exactly } else { Width::Tool }
     }
 
     /// Why no rule can allow it, for people; none if the reason is not known. `others` are rules that forbid
@@ -141,6 +148,7 @@ impl<'a> Asked<'a> {
         rule: &PermissionRule,
         width: Width,
         known: &[&PermissionRule],
+        prints: Prints,
     ) -> Option<Vec<PermissionRule>> {
         let mut rule = rule.clone();
         // What is allowed in a directory is something else in another one.
@@ -178,7 +186,13 @@ impl<'a> Asked<'a> {
         }
         let mut rules = Vec::new();
         let patterns = self.patterns(known).unwrap_or_default();
-        for words in line.commands.iter().filter(|it| !is_allowed(&patterns, it)) {
+        let is_beside = |words: &Vec<String>| {
+            prints == Prints::Beside
+                && looks::prints(words)
+                && !line.commands.iter().all(|it| looks::prints(it))
+        };
+        let others = line.commands.iter().filter(|it| !is_allowed(&patterns, it) && !is_beside(it));
+        for words in others {
             let command = match width {
                 Width::Exactly => Pattern::exactly(words)?,
                 Width::FirstWords | Width::Unconfined => Pattern::first_words(words)?,
@@ -335,7 +349,29 @@ impl<'a> Asked<'a> {
         if self.is_covered(&unconfined) {
             return Some(Allowed::Unconfined);
         }
-        self.is_covered(rules).then_some(Allowed::Widely)
+        let is_covered = self.is_covered(rules) || self.is_covered_beside_prints(rules);
+        is_covered.then_some(Allowed::Widely)
+    }
+
+    /// Whether rules allow some of its commands, and all others only print: `make test 2>&1 | tail`. Not, if
+    /// what is printed goes into a command (`echo x | sh`), or if a rule takes commands out of the wall: what
+    /// prints would come along.
+    fn is_covered_beside_prints(&self, rules: &[&PermissionRule]) -> bool {
+        let rules: Vec<_> = rules.iter().copied().filter(|rule| !rule.is_unconfined()).collect();
+        let (Some(line), Some(known)) = (self.command_line(), self.patterns(&rules)) else {
+            return false;
+        };
+        let is_known = |words: &[String]| is_allowed(&known, words);
+        let prints = |words: &Vec<String>| is_known(words) || looks::prints(words);
+        let known: Vec<bool> = line.commands.iter().map(|words| is_known(words)).collect();
+        let mut pairs = known.windows(2).enumerate();
+        let is_fed =
+            pairs.any(|(at, pair)| pair == [false, true] && line.piped.contains(&(at + 1)));
+        line.is_certain()
+            && !is_fed
+            && known.contains(&true)
+            && line.commands.iter().all(prints)
+            && self.looks_beside(line, is_known)
     }
 
     /// The rules that allow some of it, if everything else in it only looks.

@@ -31,7 +31,7 @@ mod width;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::asked::{Allowed, Asked};
+use self::asked::{Allowed, Asked, Prints};
 use self::command::Sight;
 pub use self::grant::Grants;
 use self::grants::Standing::Given;
@@ -217,10 +217,11 @@ pub fn always<'t>(
     let tool = &tool.into();
     let held = Held { permissions, workspace, tool, arguments };
     let asked = Asked::new(permissions, workspace, tool, arguments);
-    held.deciding(&asked, standing, asked.usual_width(standing.effect))
+    held.deciding(&asked, standing, asked.usual_width())
 }
 
-/// All that a standing decision on a call could add, each once. What [`always`] says comes first.
+/// All that a standing decision on a call could add, each once. What [`always`] says comes first, and the widest
+/// last.
 pub fn offers<'t>(
     permissions: &Permissions,
     workspace: &str,
@@ -231,14 +232,12 @@ pub fn offers<'t>(
     let tool = &tool.into();
     let held = Held { permissions, workspace, tool, arguments };
     let asked = Asked::new(permissions, workspace, tool, arguments);
-    let usual = asked.usual_width(standing.effect);
     let mut offers: Vec<(Width, Vec<PermissionRule>)> = Vec::new();
     let widths = [
-        usual,
+        Width::Exactly,
         Width::FirstWords,
         Width::Program,
         Width::Directory,
-        Width::Exactly,
         Width::Tool,
         Width::Unconfined,
     ];
@@ -299,12 +298,12 @@ impl<'a> Held<'a> {
         let Standing { effect, scope } = standing;
         let rule = PermissionRule { scope, ..PermissionRule::of_tool(self.tool.name, effect) };
         let known = if effect == RuleEffect::Allow { self.allowing() } else { Vec::new() };
-        let needed = asked.rules(&rule, width, &known);
-        let all = || asked.rules(&rule, width, &[]);
         let decides = |rules: &Vec<_>| {
             self.is_decided(rules, effect) && (width != Width::Unconfined || self.frees(rules))
         };
-        needed.filter(&decides).or_else(|| all().filter(&decides))
+        let ways = [Prints::Beside, Prints::Ruled].into_iter();
+        let mut ways = ways.flat_map(|prints| [(prints, known.as_slice()), (prints, &[])]);
+        ways.find_map(|(prints, known)| asked.rules(&rule, width, known, prints).filter(&decides))
     }
 
     fn allowing(self) -> Vec<&'a PermissionRule> {

@@ -50,6 +50,8 @@ pub(super) struct Line {
     pub(super) plain: bool,
     /// Those words: the place of the command, and of the word in it.
     pub(super) globs: Vec<(usize, usize)>,
+    /// The places of commands that read what the one in front of them prints.
+    pub(super) piped: Vec<usize>,
 }
 
 impl Line {
@@ -151,7 +153,10 @@ impl Reader<'_> {
             ';' => self.operator(false),
             '&' if self.next_is('&') => self.operator(true),
             '|' if self.next_is('|') => self.operator(true),
-            '|' => self.operator(true),
+            '|' => {
+                self.operator(true);
+                self.line.piped.push(self.line.commands.len());
+            }
             '&' | '(' | ')' => {
                 let background = letter == '&';
                 self.doubt(if background { "runs in the background" } else { "has parentheses" });

@@ -10,7 +10,7 @@ mod options;
 mod programs;
 
 use self::options::{has_option, is_in, is_option, may_be};
-use self::programs::{ACTING, ASKING, PROGRAMS};
+use self::programs::{ACTING, ASKING, PRINTING, PROGRAMS};
 use super::line::Line;
 use super::path::within_any;
 
@@ -54,6 +54,12 @@ pub(super) fn only_looks(line: &Line, workspace: &str, added: &[String], directo
     looks_beside(line, workspace, added, directory, |_| false)
 }
 
+/// Whether a command runs a program that writes no file and starts no other program, whatever it is told. `cd` is
+/// none, but changes nothing where it leads to the directory that it is in.
+pub(super) fn prints(words: &[String]) -> bool {
+    words.first().is_some_and(|name| name == "cd" || is_in(PRINTING, name))
+}
+
 /// Whether all commands of a line only look that are not known to do more. None of those may run in another
 /// directory.
 pub(super) fn looks_beside(
@@ -64,15 +70,18 @@ pub(super) fn looks_beside(
     is_known: impl Fn(&[String]) -> bool,
 ) -> bool {
     let knows = line.commands.iter().any(|words| is_known(words));
-    let stays = |words: &[String]| !knows || words.first().is_none_or(|name| name != "cd");
     let mut place = Place { workspace, added, directory: directory.to_owned() };
+    let mut looks = |words: &[String]| {
+        let looks = place.looks(words);
+        looks && (!knows || place.directory == directory)
+    };
     let mut commands = line.commands.iter().enumerate();
     line.plain
         && !line.commands.is_empty()
         && commands.all(|(number, words)| {
             let globs = line.globs.iter().filter(|(command, _)| *command == number);
             let is_harmless = globs.clone().all(|(_, word)| glob::is_harmless(words, *word));
-            is_known(words) || is_harmless && stays(words) && place.looks(words)
+            is_known(words) || is_harmless && looks(words)
         })
 }
 

@@ -75,3 +75,49 @@ fn without_a_wall_rules_with_a_wildcard_ask() {
     assert_eq!(effect("make", None), RuleEffect::Allow);
     assert_eq!(effect("make | make", None), RuleEffect::Ask);
 }
+
+#[test]
+fn what_only_prints_comes_along_with_what_a_rule_allows_behind_the_wall() {
+    let ruled =
+        |command: &str| of_command(PermissionMode::Ask, &[("make *", RuleEffect::Allow)], command);
+    let here = format!("cd {WORKSPACE} && make");
+    let alike = [
+        &here,
+        "make test 2>&1 | tail -20",
+        "make lint | grep -v note | head; echo done",
+        "cd . && make test | wc -l && make lint",
+        "ls src && make",
+    ];
+    for command in alike {
+        assert_eq!(ruled(command), RuleEffect::Allow, "{command:?}");
+        assert!(!is_free(&[("make *", RuleEffect::Allow)], command), "{command:?}");
+    }
+    for command in [
+        // It would be told what to do.
+        "echo all | make -f -",
+        "cat list | make",
+        // Another directory is another project.
+        "cd sub && make",
+        "cd ..; make",
+        // These can write, or start programs.
+        "make | rg --pre ./x y",
+        "make | sort -o x",
+        "make | sed 'w x'",
+        "make; git status",
+        "make | tee log",
+        "make | tail -f x",
+        // What is not certain, and what lies elsewhere.
+        "make > log | tail",
+        "make *.c | tail",
+        "make | cat ~/.ssh/id",
+        "make | cat /etc/shadow",
+    ] {
+        assert_eq!(ruled(command), RuleEffect::Ask, "{command:?}");
+    }
+    // A rule that takes its commands out of the wall takes out nothing else.
+    let mut rule = rules(&[("make *", RuleEffect::Allow)]).remove(0);
+    rule.confined = Some(false);
+    let permissions = Permissions { rules: vec![rule], ..Permissions::default() };
+    let verdict = permit(&permissions, &shell(), &arguments("make | tail"));
+    assert_eq!(verdict, RuleEffect::Ask);
+}

@@ -146,10 +146,10 @@ fn a_rule_for_a_file_is_offered_for_the_tool_the_directory_and_the_file() {
         let arguments = serde_json::json!({ "path": path, "content": "" }).to_string();
         (tool("write_file", Does::Edit), arguments)
     };
-    let all = ["Tool: *", "Directory: src/ask/**", "Exactly: src/ask/a.rs"];
+    let all = ["Exactly: src/ask/a.rs", "Directory: src/ask/**", "Tool: *"];
     assert_eq!(offered(&[], &write("src/ask/a.rs")), all);
-    assert_eq!(offered(&[], &write("a.rs")), ["Tool: *", "Exactly: a.rs"]);
-    let odd = ["Tool: *", "Directory: app/[[]id[]]/**", "Exactly: app/[[]id[]]/a"];
+    assert_eq!(offered(&[], &write("a.rs")), ["Exactly: a.rs", "Tool: *"]);
+    let odd = ["Exactly: app/[[]id[]]/a", "Directory: app/[[]id[]]/**", "Tool: *"];
     assert_eq!(offered(&[], &write("app/[id]/a")), odd);
     assert_eq!(offered(&[], &write("../x/a")), ["Tool: *"]);
     let pay = (tool("pay", Does::Act), "{}".to_owned());

@@ -2,7 +2,7 @@
 
 use super::super::WORKSPACE;
 use super::case::{Case, about};
-use super::lines::may_look;
+use super::lines::{may_look, may_print};
 use crate::line::Line;
 use crate::review::review;
 use crate::*;
@@ -23,7 +23,7 @@ pub(super) const LAWS: &[(&str, Law)] = &[
     ("a rule that forbids a command of the line is obeyed", denied),
     ("no rule that allows lifts one that forbids", lifted),
     ("one more rule that forbids makes nothing freer", more_denied),
-    ("a line is allowed only if each of its commands is", covered),
+    ("a line is allowed only if each of its commands is, or prints behind the wall", covered),
     ("the order of rules decides nothing", order),
     ("what is planned changes nothing", planned),
     ("what is offered allows the call, and is as free as it says", offered),
@@ -183,7 +183,13 @@ fn covered(case: &Case) -> Result<(), String> {
     let is_whole = case.allows().any(super::case::Ruled::is_bare);
     let is_named =
         |words: &Vec<String>| case.allows().any(|it| it.names(words) || it.rule.command.is_none());
-    let is_covered = case.made.commands.as_ref().is_none_or(|all| all.iter().all(is_named));
+    let prints = |words: &Vec<String>| may_print(&words[0]);
+    let is_covered = case.made.commands.as_ref().is_none_or(|all| {
+        let is_ruled = all.iter().all(is_named);
+        let is_confined = case.confines && !case.is_free(&permissions);
+        let all_print = all.iter().all(|words| is_named(words) || prints(words));
+        is_ruled || is_confined && all.iter().any(is_named) && all_print
+    });
     let is_read = Line::read(&case.made.text).is_certain() && !case.made.is_unclear;
     holds(is_whole || is_covered && is_read, || "no rule allows all of it".into())
 }
