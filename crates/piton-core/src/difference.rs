@@ -69,7 +69,7 @@ fn hunk(line: &str) -> Option<(u64, u64)> {
 }
 
 /// How many lines stand behind `[12 more lines]`.
-fn left_out(line: &str) -> Option<u64> {
+pub fn left_out(line: &str) -> Option<u64> {
     line.strip_prefix('[')?.strip_suffix(" more lines]")?.parse().ok()
 }
 

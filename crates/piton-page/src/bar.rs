@@ -2,13 +2,14 @@
 
 use maud::{Markup, html};
 use piton_core::money::dollars;
-use piton_core::view::{CallState, CallView, Head, TurnEnd, TurnView, View};
+use piton_core::view::{BreakReason, CallState, CallView, Head, TurnEnd, TurnView, View};
 
 use crate::icon::{icon, spinning};
 use crate::part::{Group, Part};
 use crate::scene::{Scene, Stands};
 use crate::visible::visible;
 use crate::when::{since, tokens, until};
+use crate::words::stands_still;
 
 /// Above this part of the window the bar warns, in per cent.
 const FULL_PERCENT: u64 = 80;
@@ -66,17 +67,24 @@ fn state(scene: &Scene<'_>, view: &View) -> Markup {
                     ("running", spinning(), html! { "running " (since(turn.head.began)) })
                 }
                 (Stands::Asks, _) => ("ask", icon("hand"), asks(scene, turn)),
-                (Stands::Failed, _) if stands.word(turn) == Some("bad") => {
-                    ("bad", icon("bolt"), html! { "failed" })
-                }
-                (Stands::Failed | Stands::Halted | Stands::Lost, _) => {
-                    ("halt", icon("pause"), html! { "interrupted" })
-                }
+                (Stands::Failed | Stands::Halted | Stands::Lost, _) => still(turn),
                 (Stands::Closed, _) => closed(view),
             }
         }
     };
     html! { span.state id="bar-state" data-is=(is) { (icon) span { (words) } } }
+}
+
+/// A turn that does not go on by itself, in the words of the list and of its card.
+fn still(turn: &TurnView) -> (&'static str, Markup, Markup) {
+    let reason = turn.head.halt.as_ref().map(|halt| halt.reason);
+    let words = html! { (stands_still(reason)) };
+    match reason {
+        Some(BreakReason::ApiError | BreakReason::EmptyAnswer) => ("bad", icon("bolt"), words),
+        Some(BreakReason::Interrupted | BreakReason::MaxSteps | BreakReason::Limit) | None => {
+            ("halt", icon("pause"), words)
+        }
+    }
 }
 
 /// Who waits for a person.

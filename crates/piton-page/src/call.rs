@@ -1,10 +1,11 @@
 //! A call of a tool: one line that opens.
 
 use maud::{Markup, html};
-use piton_core::summary::input_summary;
+use piton_core::summary::{INPUT_SUMMARY_CHARS_MAX, input_summary, shorten};
 use piton_core::view::{CallState, CallView, Outcome, ResultView};
 
-use crate::diff::Table;
+use crate::changed;
+use crate::diff::Extent;
 use crate::icon::{chevron, icon, spinning};
 use crate::ident;
 use crate::part::{Group, Part, Text};
@@ -21,6 +22,9 @@ const TAIL_LINES_MAX: usize = 200;
 const FAILED_BYTES_MAX: usize = 2 * 1024;
 /// Longest output or arguments on a page, in bytes. The whole is a file of its own.
 const BODY_BYTES_MAX: usize = 256 * 1024;
+
+/// The tool that puts a question of the model to a person.
+const ASK_USER: &str = "ask_user";
 
 /// How a call looks.
 struct Look {
@@ -87,10 +91,10 @@ pub(crate) fn body(scene: &Scene<'_>, call: &CallView, worker: Option<Markup>) -
     if let Some(worker) = worker {
         return worker;
     }
-    let edit = call.edit();
+    let table = changed::table(call);
     html! {
-        @if let Some(edit) = &edit {
-            (Table::of_edit(edit).html("Changes in"))
+        @if let Some(table) = &table {
+            (table.html("Changes in", Extent::Whole))
         } @else {
             pre.out tabindex="0" dir="ltr" aria-label="Input" { (visible(&cut(&pretty(&call.arguments)))) }
         }
@@ -98,7 +102,12 @@ pub(crate) fn body(scene: &Scene<'_>, call: &CallView, worker: Option<Markup>) -
             p.call-note { "You changed it. The model wanted:" }
             pre.out tabindex="0" dir="ltr" { (visible(&cut(&pretty(asked)))) }
         }
-        @if let Some(result) = &call.result { (output(result)) }
+        @match &call.result {
+            // The table has what the result tells.
+            Some(result) if table.is_some() && changed::is_told(call) => (whole_output(result)),
+            Some(result) => (output(result)),
+            None => {},
+        }
         @if call.changes.len() > 1 {
             ul.call-note aria-label="Files" { @for change in &call.changes { li { code { (visible(&change.path)) } } } }
         }
@@ -117,9 +126,11 @@ fn undoing(scene: &Scene<'_>, call: &CallView, id: &str) -> Markup {
 }
 
 fn summary(call: &CallView, look: &Look, id: Option<&str>) -> Markup {
-    let told = input_summary(&call.tool, &call.arguments);
-    let told = told.strip_prefix(&*call.tool).unwrap_or(&told);
-    let told = told.trim_start_matches([':', ' ']);
+    let told = asked_of_a_person(call).unwrap_or_else(|| {
+        let told = input_summary(&call.tool, &call.arguments);
+        let told = told.strip_prefix(&*call.tool).unwrap_or(&told);
+        told.trim_start_matches([':', ' ']).to_owned()
+    });
     let worker = call.worker.as_ref().map(|_| call.id.index.saturating_add(1));
     html! {
         summary id=[id] {
@@ -127,7 +138,7 @@ fn summary(call: &CallView, look: &Look, id: Option<&str>) -> Markup {
             span.call-name {
                 @if let Some(number) = worker { "worker " (number) } @else { (visible(&call.tool)) }
             }
-            span.call-arg dir="ltr" { (visible(told)) }
+            span.call-arg dir="ltr" { (visible(&told)) }
             span.call-meta {
                 span.sr { (look.said) ", " }
                 (look.told)
@@ -138,6 +149,17 @@ fn summary(call: &CallView, look: &Look, id: Option<&str>) -> Markup {
             (chevron())
         }
     }
+}
+
+/// The question that a call puts to a person, in place of its arguments.
+fn asked_of_a_person(call: &CallView) -> Option<String> {
+    if &*call.tool != ASK_USER {
+        return None;
+    }
+    let arguments: serde_json::Value = serde_json::from_str(&call.arguments).ok()?;
+    let question = arguments.get("question")?.as_str()?;
+    let line = question.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(shorten(&line, INPUT_SUMMARY_CHARS_MAX))
 }
 
 fn look(scene: &Scene<'_>, call: &CallView) -> Look {
@@ -196,8 +218,8 @@ fn look(scene: &Scene<'_>, call: &CallView) -> Look {
 
 /// What a call that went well gave, in two words.
 fn good(call: &CallView, exit_code: Option<i32>) -> Markup {
-    if let Some(edit) = call.edit() {
-        let (new, lost) = Table::of_edit(&edit).counts();
+    if let Some(table) = changed::table(call) {
+        let (new, lost) = table.counts();
         return html! {
             @if 0 < new { span.good { "+" (new) } }
             @if 0 < lost { span.bad { "−" (lost) } }
@@ -239,10 +261,9 @@ fn inline(scene: &Scene<'_>, call: &CallView, id: &str) -> Option<Markup> {
         let result = call.result.as_ref().filter(|_| text.len() <= FAILED_BYTES_MAX)?;
         return Some(html! { (output(result)) (note(call)) });
     }
-    let table = Table::of_edit(&call.edit()?);
-    table
-        .is_short()
-        .then(|| html! { (table.html("Changes in")) (note(call)) (undoing(scene, call, id)) })
+    let table = changed::table(call)?;
+    let drawn = || table.html("Changes in", Extent::Whole);
+    table.is_short().then(|| html! { (drawn()) (note(call)) (undoing(scene, call, id)) })
 }
 
 fn to_load(scene: &Scene<'_>, call: &CallView) -> Markup {
@@ -257,6 +278,13 @@ fn output(result: &ResultView) -> Markup {
             @if output.trim().is_empty() { "(no output)" } @else { (visible(&cut(output))) }
         }
         @if !notes.trim().is_empty() { p.call-note { (visible(notes.trim())) } }
+        (whole_output(result))
+    }
+}
+
+/// The way to an output that is too long to be kept in the journal.
+fn whole_output(result: &ResultView) -> Markup {
+    html! {
         @if let Some(blob) = &result.blob {
             p.call-note {
                 a href={ "/api/v1/blobs/" (ident::in_address(blob.digest.as_str())) } download {

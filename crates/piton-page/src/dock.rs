@@ -238,6 +238,16 @@ fn model(scene: &Scene<'_>) -> Markup {
 }
 
 fn mode(scene: &Scene<'_>) -> Markup {
+    html! {
+        span id="mode-of" {
+            label.sr for="mode" { "Permissions" }
+            select.quiet id="mode" name="permissions" data-sets="permissions" { (mode_options(scene.head.mode)) }
+        }
+    }
+}
+
+/// Options of a choice of permission modes.
+pub(crate) fn mode_options(chosen: PermissionMode) -> Markup {
     let modes = [
         (PermissionMode::Ask, "ask", "ask"),
         (PermissionMode::AcceptEdits, "accept-edits", "accept edits"),
@@ -246,12 +256,7 @@ fn mode(scene: &Scene<'_>) -> Markup {
         (PermissionMode::Plan, "plan", "plan"),
     ];
     html! {
-        span id="mode-of" {
-            label.sr for="mode" { "Permissions" }
-            select.quiet id="mode" name="permissions" data-sets="permissions" {
-                @for (mode, name, words) in modes { option value=(name) selected[mode == scene.head.mode] { (words) } }
-            }
-        }
+        @for (mode, name, words) in modes { option value=(name) selected[mode == chosen] { (words) } }
     }
 }
 
@@ -261,7 +266,7 @@ fn send(scene: &Scene<'_>, is: &str) -> Markup {
             span.saved id="saved" {}
             @if is == "busy" {
                 button.b formaction=(scene.address("stop")) name="do" value="interrupt" title="Ctrl + ." data-stop { (icon("stop")) span.word { "Stop" } }
-                button.b.wide-only name="how" value="steer" title="Ctrl + Enter: told before the next step" { "Steer" }
+                button.b name="how" value="steer" title="Ctrl + Enter: told before the next step" { "Steer" }
                 button.b.main name="how" value="next" { "Queue" }
             } @else {
                 button.b.main name="how" value="now" { (icon("send")) "Send" }

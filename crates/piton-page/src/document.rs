@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use maud::{DOCTYPE, Markup, html};
+use piton_core::view::PermissionMode;
 
 use crate::assets;
+use crate::dock::mode_options;
 use crate::icon::{icon, sprite};
 use crate::scene::Model;
 use crate::visible::visible;
@@ -134,6 +136,8 @@ pub struct Start {
     pub directories: Vec<String>,
     /// Models that can be chosen, the one that is set first.
     pub models: Vec<Model>,
+    /// What may run without asking, unless another mode is chosen.
+    pub mode: PermissionMode,
     /// Why the model is the one it is, if somebody has to know: no key was found.
     pub remark: Option<String>,
 }
@@ -165,6 +169,10 @@ pub fn start(start: &Start) -> Markup {
                             select id="model" name="model" {
                                 @for model in &start.models { option value=(model.name) { (model.shown) @if !model.about.is_empty() { " · " (model.about) } } }
                             }
+                        }
+                        div {
+                            label.label for="mode" { "Permissions" }
+                            select id="mode" name="permissions" { (mode_options(start.mode)) }
                         }
                     }
                     div.composer {

@@ -57,6 +57,12 @@ pub enum Op {
         /// The text.
         text: String,
     },
+    /// Puts the children in order: the newest `data-at` first. A child without one counts as the first in it
+    /// does; children that hold none stay behind.
+    Sort {
+        /// The parent.
+        id: String,
+    },
     /// Sets or takes away an attribute; only `aria-busy`, `data-is`, `hidden` and `placeholder`.
     Attr {
         /// The element.
@@ -85,6 +91,7 @@ impl Op {
             | Self::Before { id, .. }
             | Self::Remove { id }
             | Self::Text { id, .. }
+            | Self::Sort { id }
             | Self::Attr { id, .. } => id,
         }
     }
@@ -106,6 +113,7 @@ impl Op {
             Self::Before { .. } => "before",
             Self::Remove { .. } => "remove",
             Self::Text { .. } => "text",
+            Self::Sort { .. } => "sort",
             Self::Attr { .. } => "attr",
         }
     }
@@ -131,7 +139,7 @@ impl Serialize for Op {
                 list.serialize_element(value)?;
                 list.serialize_element(name)?;
             }
-            Self::Remove { .. } => {}
+            Self::Remove { .. } | Self::Sort { .. } => {}
         }
         list.end()
     }

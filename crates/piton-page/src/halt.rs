@@ -63,9 +63,7 @@ fn line(scene: &Scene<'_>, turn: &TurnView, failure: &FailureView, id: &str) -> 
 
 fn card(scene: &Scene<'_>, turn: &TurnView, id: &str) -> Markup {
     let halt = turn.head.halt.as_ref();
-    let heading = halt.map_or("Interrupted: the process is gone".to_owned(), |halt| {
-        format!("Interrupted: {}", words::broke(halt.reason))
-    });
+    let heading = heading(halt.map(|halt| halt.reason));
     html! {
         section.at.halt id=(id) aria-labelledby={ (id) "-h" } {
             span.node.is-halt { (icon("pause")) }
@@ -82,6 +80,20 @@ fn card(scene: &Scene<'_>, turn: &TurnView, id: &str) -> Markup {
             (raise(scene, turn, id))
             (ways(scene, turn))
         }
+    }
+}
+
+/// How the turn stands, in the words of the bar and of the list, and why.
+fn heading(broke: Option<BreakReason>) -> String {
+    let stands = words::stands_still(broke);
+    let mut letters = stands.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    let stands: String = first.into_iter().chain(letters).collect();
+    match broke {
+        None => format!("{stands}: the process is gone"),
+        // Nothing more is to be said of them.
+        Some(BreakReason::Interrupted) => stands,
+        Some(reason) => format!("{stands}: {}", words::broke(reason)),
     }
 }
 

@@ -14,6 +14,7 @@ mod message;
 mod step;
 
 mod call;
+mod changed;
 mod nested;
 
 mod halt;
@@ -51,4 +52,5 @@ pub use self::nested::Nested;
 pub use self::renderer::{Renderer, Window};
 pub use self::scene::Model;
 pub use self::undo::{Change, Fate, back, undo};
+pub use self::words::stands_still;
 pub use maud::{Markup, PreEscaped};

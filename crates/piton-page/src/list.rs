@@ -141,12 +141,15 @@ pub fn list(rows: &[ListRow], current: Option<&str>, filter: Filter) -> Markup {
 pub fn list_frame(row: &ListRow) -> Frame {
     let group_html = group(&row.directory, std::iter::empty(), None).into_string();
     let html = item(row, None).into_string();
-    let directory = format!("{}-l", directory_id(&row.directory));
+    let list = format!("{}-l", directory_id(&row.directory));
     let ops = vec![
         // Each of these does nothing where the element is there already.
         Op::Prepend { id: "convs".to_owned(), html: group_html },
-        Op::Prepend { id: directory, html: html.clone() },
+        Op::Prepend { id: list.clone(), html: html.clone() },
         Op::Replace { id: row_id(&row.id), html, length: None },
+        // A row that was used moves to the front, as in a list that is read anew.
+        Op::Sort { id: list },
+        Op::Sort { id: "convs".to_owned() },
     ];
     Frame { ops }
 }
@@ -190,7 +193,7 @@ fn item(row: &ListRow, current: Option<&str>) -> Markup {
     let title = if row.title.is_empty() { "Untitled" } else { &row.title };
     let is_current = (current == Some(row.id.as_str())).then_some("page");
     html! {
-        li id=(row_id(&row.id)) {
+        li id=(row_id(&row.id)) data-at=(row.touched.0) {
             a.conv href={ "/c/" (ident::in_address(&row.id)) } data-is=(word) aria-current=[is_current] {
                 (mark)
                 span.conv-title dir="auto" { (visible(title)) }

@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 use piton_core::attachment::size;
 use piton_core::view::{
-    AttemptView, FailureView, Halt, ItemView, MessagePart, MessageView, PartView, TurnView,
+    AttemptView, FailureView, Halt, ItemView, MessagePart, MessageView, ModelRef, PartView,
+    TurnView,
 };
 
 use crate::icon::{chevron, icon};
@@ -143,14 +144,31 @@ fn tries(turn: &TurnView, message: &MessageView, id: &str) -> Markup {
                 summary { (chevron()) "attempt ‹" (all) "/" (all) "›" }
                 @for (at, old) in old.iter().enumerate() {
                     section.try aria-label={ "Attempt " (at + 1) " of " (all) } {
-                        p.hint { "Attempt " (at + 1) " of " (all) ", " (time(old.message.at)) }
+                        p.hint {
+                            "Attempt " (at + 1) " of " (all) ", " (time(old.message.at))
+                            @if let Some(models) = models(&old.items) { " · " (visible(&models)) }
+                        }
                         @if old.message.parts != message.parts { (said(&old.message.parts)) }
                         (came_of(old))
                     }
                 }
+                @if let Some(models) = models(&turn.items) {
+                    p.hint { "Attempt " (all) " of " (all) " · " (visible(&models)) }
+                }
             }
         }
     }
+}
+
+/// The models that were asked.
+fn models(items: &[ItemView]) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for item in items {
+        let ItemView::Step(step) = item else { continue };
+        let name = step.model.as_ref().map(ModelRef::plain).filter(|name| !names.contains(name));
+        names.extend(name);
+    }
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 fn came_of(old: &AttemptView) -> Markup {
@@ -206,7 +224,7 @@ fn heading(halt: &Halt, failure: Option<&FailureView>) -> &'static str {
         (BreakReason::ApiError, None) => "The request failed",
         (BreakReason::EmptyAnswer, _) => "The answer was empty",
         (BreakReason::Interrupted, _) => "Stopped before an answer",
-        (BreakReason::MaxSteps | BreakReason::Limit, _) => "A limit was reached",
+        (BreakReason::MaxSteps | BreakReason::Limit, _) => "Stopped at a limit",
     }
 }
 

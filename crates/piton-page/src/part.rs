@@ -210,7 +210,11 @@ pub(crate) fn touched(ops: &[Op]) -> impl Iterator<Item = Touched> {
         Op::Replace { id, .. } => Some(Touched::Whole(id.clone())),
         Op::Attr { id, name, .. } => Some(Touched::Attr(id.clone(), name)),
         Op::Text { id, .. } => Some(Touched::Text(id.clone())),
-        Op::Append { .. } | Op::Prepend { .. } | Op::Before { .. } | Op::Remove { .. } => None,
+        Op::Append { .. }
+        | Op::Prepend { .. }
+        | Op::Before { .. }
+        | Op::Remove { .. }
+        | Op::Sort { .. } => None,
     })
 }
 

@@ -7,7 +7,7 @@ use piton_core::view::{
 };
 use serde_json::Value;
 
-use crate::diff::Table;
+use crate::diff::{Extent, Table};
 use crate::icon::icon;
 use crate::ident;
 use crate::part::Part;
@@ -16,7 +16,7 @@ use crate::visible::visible;
 use crate::when::{count, time};
 use crate::words;
 
-/// Longest arguments that are shown in a card, in bytes; the rest scrolls no further.
+/// Longest arguments that are shown in a card, in bytes; the rest is loaded by a click.
 const ARGUMENTS_BYTES_MAX: usize = 16 * 1024;
 
 /// The element of a question.
@@ -28,7 +28,7 @@ pub(crate) fn part(scene: &Scene<'_>, asked: &QuestionView) -> Part {
 
 fn line(asked: &QuestionView, id: &str) -> Markup {
     html! {
-        p.at.under.asked id=(id) {
+        p.at.under.asked id=(id) tabindex="-1" {
             span.node.dot {}
             span dir="auto" { (visible(&asked.heading)) }
             @match &asked.answer {
@@ -46,26 +46,48 @@ fn card(scene: &Scene<'_>, asked: &QuestionView, id: &str) -> Markup {
     html! {
         form.at.ask id=(id) method="post" action=(action) aria-labelledby={ (id) "-h" } autocomplete="off" {
             span.node.is-ask { (icon("hand")) }
-            header {
-                h3 id={ (id) "-h" } tabindex="-1" dir="auto" { (visible(&asked.heading)) }
-                small {
-                    @if 1 < all.len() { (place) " of " (all.len()) " · " }
-                    "asked by " (visible(&asked.tool)) " · " (time(asked.at))
+            // What is asked has a box of its own: its heading stays in sight and never covers the buttons.
+            div.matter {
+                header {
+                    h3 id={ (id) "-h" } tabindex="-1" dir="auto" { (visible(&asked.heading)) }
+                    small {
+                        @if 1 < all.len() { (place) " of " (all.len()) " · " }
+                        "asked by " (visible(&asked.tool)) " · " (time(asked.at))
+                    }
+                }
+                @if asked.kind == InquiryKind::Permission { (what(asked)) }
+                @match (&asked.kind, &asked.wants) {
+                    (InquiryKind::Question, Some(wants)) => div.body { (fields(wants, id)) },
+                    (InquiryKind::Question, None) => div.body { (fields(&Wants::default(), id)) },
+                    _ => (content(asked, id, &scene.address(&whole_address(asked)))),
                 }
             }
             @match asked.kind {
                 InquiryKind::Permission => (permission(asked, id)),
                 InquiryKind::InDoubt => (in_doubt(asked, id)),
-                InquiryKind::Question => (question(asked, id)),
+                InquiryKind::Question => (question(asked)),
             }
+        }
+    }
+}
+
+/// Where all of what a question is about can be read, under the address of the conversation.
+fn whole_address(asked: &QuestionView) -> String {
+    format!("question/{}", ident::in_address(asked.id.as_str()))
+}
+
+/// All of what a question is about, however long it is.
+pub(crate) fn whole(asked: &QuestionView) -> Markup {
+    match table(asked) {
+        Some(table) => table.html("Proposed changes in", Extent::Whole),
+        None => {
+            html! { pre.out tabindex="0" dir="ltr" aria-label="What it runs with" { (visible(&runs_with(asked))) } }
         }
     }
 }
 
 fn permission(asked: &QuestionView, id: &str) -> Markup {
     html! {
-        (what(asked))
-        (content(asked))
         div.acts-row {
             button.b.main name="answer" value="yes" { "Allow once " kbd { "Y" } }
             button.b name="answer" value="no" { "Deny " kbd { "N" } }
@@ -125,29 +147,43 @@ fn what(asked: &QuestionView) -> Markup {
     }
 }
 
-/// What the call would do: the difference, else the edit, else the arguments.
-fn content(asked: &QuestionView) -> Markup {
+/// The difference that the call would make.
+fn table(asked: &QuestionView) -> Option<Table> {
     let change = asked.found.as_ref().and_then(|found| found.change.as_deref());
-    let path = asked.path.as_deref().unwrap_or_default();
-    if let Some(diff) = change.and_then(|change| change.diff.as_ref()) {
-        return Table::of_diff(diff, path).html("Proposed changes in");
-    }
-    if let Some(edit) = &asked.edit {
-        return Table::of_edit(edit).html("Proposed changes in");
-    }
+    let diff = change.and_then(|change| change.diff.as_ref());
+    Table::of_question(diff, asked.edit.as_ref(), asked.path.as_deref().unwrap_or_default())
+}
+
+/// What the call runs with, where it changes no text: its command, else its arguments.
+fn runs_with(asked: &QuestionView) -> String {
     let arguments = asked.arguments.as_deref().unwrap_or_default();
     let value: Option<Value> = serde_json::from_str(arguments).ok();
-    let text = match value.as_ref().and_then(|value| value.get("command")).and_then(Value::as_str) {
+    match value.as_ref().and_then(|value| value.get("command")).and_then(Value::as_str) {
         Some(command) => command.to_owned(),
         None => value
             .and_then(|value| serde_json::to_string_pretty(&value).ok())
             .unwrap_or_else(|| arguments.to_owned()),
-    };
+    }
+}
+
+/// What the call would do: the difference, else the edit, else the arguments. What does not fit the card is
+/// loaded by a click.
+fn content(asked: &QuestionView, id: &str, all: &str) -> Markup {
+    if let Some(table) = table(asked) {
+        return table.html("Proposed changes in", Extent::Card { id, all });
+    }
+    let text = runs_with(asked);
     let end = text.floor_char_boundary(ARGUMENTS_BYTES_MAX.min(text.len()));
     html! {
         pre.out tabindex="0" dir="ltr" aria-label="What it runs with" {
             (visible(text.get(..end).unwrap_or_default()))
             @if end < text.len() { "\n[" (text.len() - end) " more bytes]" }
+        }
+        @if end < text.len() {
+            details.more id={ (id) "-all" } {
+                summary { "All of it" }
+                div.call-body { a.call-note data-load href=(all) { "All of it" } }
+            }
         }
     }
 }
@@ -206,7 +242,6 @@ fn rule_value(always: &Always) -> String {
 fn in_doubt(asked: &QuestionView, id: &str) -> Markup {
     let may = |choice| asked.choices.contains(&choice);
     html! {
-        (content(asked))
         div.acts-row {
             @if may(Choice::LookAgain) { button.b.main name="answer" value="look_again" { "Look again" } }
             @if may(Choice::RunAgain) { button.b name="answer" value="run_again" { "Run it again" } }
@@ -220,13 +255,11 @@ fn in_doubt(asked: &QuestionView, id: &str) -> Markup {
     }
 }
 
-fn question(asked: &QuestionView, id: &str) -> Markup {
-    let plain = Wants::default();
-    let wants = asked.wants.as_ref().unwrap_or(&plain);
+fn question(asked: &QuestionView) -> Markup {
+    let is_confirm = asked.wants.as_ref().is_some_and(|wants| wants.shape == Shape::Confirm);
     html! {
-        div.body { (fields(wants, id)) }
         div.acts-row {
-            @if wants.shape == Shape::Confirm {
+            @if is_confirm {
                 button.b.main name="text" value="yes" { "Yes " kbd { "Y" } }
                 button.b name="text" value="no" { "No " kbd { "N" } }
             } @else {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped, html};
-use piton_core::id::{CallId, ConversationId, Seq, TurnId};
+use piton_core::id::{CallId, ConversationId, InquiryId, Seq, TurnId};
 use piton_core::view::{
     CallView, Live, LiveCall, LiveStep, Patch, Refused, TurnView, View, ViewChange,
 };
@@ -20,7 +20,7 @@ use crate::part::{Part, Touched, touched};
 use crate::scene::{Model, Scene};
 use crate::turn::{self, Sketch};
 use crate::when::count;
-use crate::{bar, call, dock};
+use crate::{bar, call, dock, question};
 
 /// Most turns that are shown at once.
 const TURNS_MAX: usize = 30;
@@ -133,6 +133,11 @@ impl Renderer {
     /// [`Nested`](crate::Nested).
     pub fn call_body(&self, id: CallId, worker: Option<Markup>) -> Option<Markup> {
         Some(call::body(&self.scene(), self.call(id)?, worker))
+    }
+
+    /// All of what a question is about, however long: for a person who opens it.
+    pub fn question_body(&self, id: &InquiryId) -> Option<Markup> {
+        self.view.question(id).map(question::whole)
     }
 
     /// The conversation that a call was handed to.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use maud::html;
 use piton_core::id::{CallId, TurnId};
 use piton_core::view::{
-    CallState, CallView, FinishReason, LiveStep, PartView, StepState, StepView, TurnView,
+    CallState, CallView, FinishReason, LiveStep, PartView, QuestionView, StepState, StepView,
+    TurnView,
 };
 
 use crate::call;
@@ -57,9 +58,19 @@ pub(crate) fn parts(
         Some(_) => answered(scene, turn.head.id, step, memo),
         None => coming(scene, turn, step, memo),
     };
-    let questions = step.calls.iter().flat_map(|call| &call.questions);
-    parts.extend(questions.map(|asked| question::part(scene, asked)));
+    parts.extend(questions(scene, step).into_iter().map(|asked| question::part(scene, asked)));
     parts
+}
+
+/// The questions of a step in the order in which they were asked: a terminal asks in the same order.
+fn questions<'a>(scene: &Scene<'_>, step: &'a StepView) -> Vec<&'a QuestionView> {
+    let mut all: Vec<_> = step.calls.iter().flat_map(|call| &call.questions).collect();
+    let place = |asked: &QuestionView| {
+        let place = scene.head.asking.iter().position(|it| it.question == asked.id);
+        place.map_or(0, |place| place + 1)
+    };
+    all.sort_by_key(|asked| (asked.at, place(asked)));
+    all
 }
 
 /// A whole answer.

@@ -51,6 +51,17 @@ pub(crate) fn failure_in_short(class: FailureClass) -> &'static str {
     }
 }
 
+/// How a turn stands that does not go on by itself, in a word or two: the same in the bar, in the list and on
+/// the card. `None` is a turn whose process is gone.
+pub fn stands_still(broke: Option<BreakReason>) -> &'static str {
+    match broke {
+        Some(BreakReason::ApiError | BreakReason::EmptyAnswer) => "failed",
+        Some(BreakReason::Interrupted) => "stopped",
+        Some(BreakReason::MaxSteps | BreakReason::Limit) => "stopped at a limit",
+        None => "interrupted",
+    }
+}
+
 /// Why a turn broke.
 pub(crate) fn broke(reason: BreakReason) -> &'static str {
     match reason {
@@ -66,7 +77,8 @@ pub(crate) fn broke(reason: BreakReason) -> &'static str {
 pub(crate) fn answered(answer: &Answer) -> String {
     let by = match answer.by.as_str() {
         "" => String::new(),
-        "user" => " by you".to_owned(),
+        // Nobody who answers elsewhere is called "you": the same line is shown to all who read it.
+        "user" => " in a terminal".to_owned(),
         // Whoever answered over HTTP has a name of their own.
         by => {
             let named = by.strip_prefix("user (").and_then(|rest| rest.strip_suffix(')'));

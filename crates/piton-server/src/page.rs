@@ -35,6 +35,7 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/c/{id}/main", get(documents::main))
         .route("/c/{id}/earlier", get(documents::earlier))
         .route("/c/{id}/call/{call}", get(documents::call))
+        .route("/c/{id}/question/{question}", get(documents::question))
         .route("/c/{id}/source/{turn}/{step}", get(documents::source))
         .route("/c/{id}/draft", get(drafts::read).put(drafts::keep))
         .route("/page/files", get(files::offer))

@@ -56,7 +56,7 @@ impl Node {
         }
     }
 
-    fn kids(&self) -> &[Self] {
+    pub(crate) fn kids(&self) -> &[Self] {
         match self {
             Self::Element { kids, .. } => kids,
             Self::Text(_) => &[],
@@ -165,12 +165,18 @@ impl Page {
 }
 
 impl Node {
+    /// Its place in a list that is sorted by time: of itself, or of the first in it that has one.
+    fn moment(&self) -> Option<u64> {
+        self.all().into_iter().find_map(|node| node.attr("data-at")?.parse().ok())
+    }
+
     /// An operation on what is in the element.
     fn take(&mut self, op: &Op, fresh: Vec<Self>) {
         let Self::Element { kids, attrs, .. } = self else { return };
         match op {
             Op::Append { .. } => kids.extend(fresh),
             Op::Prepend { .. } => drop(kids.splice(0..0, fresh)),
+            Op::Sort { .. } => kids.sort_by_key(|kid| std::cmp::Reverse(kid.moment())),
             Op::Text { text, .. } if text.is_empty() => kids.clear(),
             Op::Text { text, .. } => *kids = vec![Self::Text(text.clone())],
             Op::Attr { name, value: Some(value), .. } => {

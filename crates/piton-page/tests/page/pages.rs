@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use piton_core::id::{ConversationId, Timestamp, TurnId};
-use piton_core::view::{Live, View};
+use piton_core::view::{Live, PermissionMode, View};
 use piton_page::{
     Filter, Hit, Is, ListRow, Model, Renderer, Shell, Start, Window, assets, document, hits, list,
     list_frame, list_without, problem, sign_in, start,
@@ -64,14 +64,52 @@ fn a_row_that_changes_leads_to_the_list_drawn_anew() {
     let anew = drawn(&[changed.clone(), rows[1].clone()]);
     assert_eq!(page.find("convs"), anew.find("convs"));
     // A new one stands in front, in its directory or in a new one.
-    page.apply(&list_frame(&row("c", "/x", Is::Empty)));
-    page.apply(&list_frame(&row("d", "/z<b>", Is::Bad)));
-    let anew =
-        drawn(&[row("d", "/z<b>", Is::Bad), row("c", "/x", Is::Empty), changed, rows[1].clone()]);
+    let new = |id, directory, is, touched| ListRow { touched, ..row(id, directory, is) };
+    let (c, d) =
+        (new("c", "/x", Is::Empty, Timestamp(2_000)), new("d", "/z<b>", Is::Bad, Timestamp(3_000)));
+    page.apply(&list_frame(&c));
+    page.apply(&list_frame(&d));
+    let anew = drawn(&[d, c, changed, rows[1].clone()]);
     assert_eq!(page.find("convs"), anew.find("convs"));
     page.apply(&list_without("d"));
     assert!(page.find("conv-d").is_none());
     assert_eq!(page.missing, Vec::<String>::new());
+}
+
+// Used from a terminal, for instance: the list is read again in the same order.
+#[test]
+fn a_row_that_was_used_moves_to_the_front_with_its_directory() {
+    let at = |id: &str, directory: &str, touched| ListRow {
+        touched: Timestamp(touched),
+        ..row(id, directory, Is::Done)
+    };
+    let rows = [at("a", "/x", 40), at("b", "/y", 30), at("c", "/x", 20), at("d", "/y", 10)];
+    let drawn = |rows: &[ListRow]| Page::new(&list(rows, None, Filter::All).into_string());
+    let mut page = drawn(&rows);
+    let used = at("d", "/y", 50);
+    page.apply(&list_frame(&used));
+    let anew = drawn(&[used.clone(), rows[0].clone(), rows[1].clone(), rows[2].clone()]);
+    assert_eq!(page.find("convs"), anew.find("convs"));
+    // A row that says something else and was not used stays where it is.
+    let changed = ListRow { says: "1 queued".into(), ..rows[2].clone() };
+    page.apply(&list_frame(&changed));
+    let anew = drawn(&[used, rows[0].clone(), rows[1].clone(), changed]);
+    assert_eq!(page.find("convs"), anew.find("convs"));
+}
+
+#[test]
+fn a_new_conversation_chooses_directory_model_and_permissions() {
+    let mode = PermissionMode::AcceptEdits;
+    let page = Page::new(&start(&Start { mode, ..Start::default() }).into_string());
+    let select = page.find("mode").unwrap();
+    assert_eq!(select.attr("name"), Some("permissions"));
+    let chosen: Vec<_> = select
+        .all()
+        .into_iter()
+        .filter(|node| node.attr("selected").is_some())
+        .filter_map(|node| node.attr("value"))
+        .collect();
+    assert_eq!(chosen, ["accept-edits"]);
 }
 
 fn documents() -> Vec<String> {
@@ -93,8 +131,12 @@ fn documents() -> Vec<String> {
         about: String::new(),
         price: None,
     }];
-    let start_page =
-        Start { directories: vec!["/x".into()], models, remark: Some("No key.".into()) };
+    let start_page = Start {
+        directories: vec!["/x".into()],
+        models,
+        remark: Some("No key.".into()),
+        ..Start::default()
+    };
     let hit = Hit {
         address: "/c/abc#t1".into(),
         title: "t".into(),

@@ -1,11 +1,12 @@
 //! What is shown where: one surface for each failure, cards for questions, and what a person can do.
 
 use piton_core::event::{
-    AnswerPart, BlobRef, Event, FinishReason, Outcome, ToolOutput, Usage, UserPart,
+    About, AnswerPart, BlobRef, BreakReason, Choice, Diff, EffectClass, Event, FinishReason, Found,
+    Handle, Inquiry, InquiryKind, Outcome, Preview, ToolOutput, Usage, UserPart,
 };
-use piton_core::id::{Attempt, CallId, ConversationId, Digest, MessageId, TurnId};
+use piton_core::id::{Attempt, CallId, ConversationId, Digest, InquiryId, MessageId, TurnId};
 use piton_core::view::{Live, PermissionMode, View};
-use piton_page::{Model, Renderer, Window};
+use piton_page::{Model, Renderer, Window, stands_still};
 
 use crate::dom::{Node, Page};
 use crate::script::Journal;
@@ -91,6 +92,8 @@ fn a_retry_is_another_attempt_of_the_same_message() {
     let message = text(&page, "m-m1");
     assert!(message.contains("attempt ‹2/2›") && message.contains("Attempt 1 of 2"), "{message}");
     assert!(message.contains("the model gave no answer"), "{message}");
+    let tries = text(&page, "m-m1-tries");
+    assert_eq!(tries.matches(" · ").count(), 2, "each attempt says which model it had: {tries}");
     assert_eq!(forms(&page, "/c/abc/retry"), 0);
 }
 
@@ -111,7 +114,26 @@ fn a_turn_that_broke_with_work_shows_what_is_kept_and_four_ways_on() {
     assert!(link.is_some() && page.find("m-m1-again").is_some());
     assert_eq!(forms(&page, "/c/abc/retry"), 1);
     assert!(page.find("err-1-1").is_none());
-    assert_eq!(state(&page), ("halt".into(), "interrupted".into()));
+    assert_eq!(state(&page), ("halt".into(), "stopped".into()));
+}
+
+// The bar, the card and the list have one word for it.
+#[test]
+fn a_turn_that_stands_still_has_the_same_word_everywhere() {
+    let halts = [
+        ("break:api_error", Some(BreakReason::ApiError), "failed"),
+        ("break:interrupted", Some(BreakReason::Interrupted), "stopped"),
+        ("break:limit", Some(BreakReason::Limit), "stopped at a limit"),
+        ("", None, "interrupted"),
+    ];
+    for (broke, reason, word) in halts {
+        let script = format!("turn user ask calls(r:a) start:a finish:a {broke}");
+        let page = page(&Journal::of(&script), false);
+        assert_eq!(stands_still(reason), word);
+        assert_eq!(state(&page).1, word, "{broke}");
+        let card = text(&page, "halt-1").to_lowercase();
+        assert!(card.starts_with(word), "{broke}: {card}");
+    }
 }
 
 // C28
@@ -217,6 +239,122 @@ fn an_edit_shows_its_difference_and_a_call_its_output_when_opened() {
     let body = renderer(&journal, true).call_body(call, None).unwrap().into_string();
     assert!(body.contains("two &lt;/pre&gt;&lt;script&gt;"), "{body}");
     assert!(renderer(&journal, true).call_body(CallId { index: 9, ..call }, None).is_none());
+}
+
+/// An edit that was made, with what its tool told of it.
+fn edited(journal: &mut Journal, before: Option<&str>, arguments: &str, told: &str) -> CallId {
+    let tool = if before.is_some() { "edit_file" } else { "write_file" };
+    let call = answer(journal, tool, arguments);
+    let digest = |digit: &str| Digest::new(digit.repeat(64));
+    let path = "src/a.rs".to_owned();
+    let handle = Handle::Edit { path, before: before.map(digest), after: digest("2") };
+    journal.push(Event::ToolStarted { call, effect: EffectClass::Digested, handle });
+    finish(journal, call, told);
+    call
+}
+
+#[test]
+fn an_edit_shows_the_hunks_that_its_tool_tells_with_numbers_and_context() {
+    let mut journal = Journal::of("turn user ask");
+    let arguments = r#"{"path":"src/a.rs","old":"hi","new":"hello"}"#;
+    let told = "Changed src/a.rs.\n@@ -8,3 +8,3 @@\n fn a() {\n-    say(\"hi\");\n+    say(\"hello\");\n }\n";
+    let call = edited(&mut journal, Some("1"), arguments, told);
+    let page = page(&journal, true);
+    let card = text(&page, "c1-1-0");
+    assert!(card.contains("+1 −1"), "{card}");
+    for line in ["8 8 fn a () {", "9 − say", "9 + say", "10 10 }"] {
+        assert!(card.contains(line), "{line}: {card}");
+    }
+    let cells = page.find("c1-1-0").unwrap().all();
+    let lost = cells.iter().find(|node| node.attr("class") == Some("del")).unwrap();
+    let pieces = lost.kids().last().unwrap().all();
+    let source: String = pieces.into_iter().map(own_text).collect();
+    assert_eq!(source, "    say(\"hi\");", "as it is indented");
+    let body = renderer(&journal, true).call_body(call, None).unwrap().into_string();
+    assert_eq!(body.matches("hello").count(), 1, "told once: {body}");
+}
+
+/// The text of a text node.
+fn own_text(node: &Node) -> String {
+    match node {
+        Node::Text(text) => text.clone(),
+        Node::Element { .. } => String::new(),
+    }
+}
+
+#[test]
+fn all_lines_of_a_large_file_are_counted() {
+    let mut journal = Journal::of("turn user ask");
+    let content = "x\n".repeat(3_000);
+    let arguments = serde_json::json!({ "path": "src/a.rs", "content": content }).to_string();
+    let call = edited(&mut journal, None, &arguments, "Wrote src/a.rs.");
+    let card = text(&page(&journal, true), "c1-1-0");
+    assert!(card.contains("+3000"), "{card}");
+    let body = renderer(&journal, true).call_body(call, None).unwrap().into_string();
+    assert_eq!(body.matches("class=\"add\"").count(), 3_000);
+    assert!(!body.contains("not shown here"));
+}
+
+// The terminal shows all of it.
+#[test]
+fn all_of_a_large_write_can_be_read_before_it_is_allowed() {
+    let mut journal = Journal::of("mode:ask turn user ask");
+    let content: String = (1..=3_000).map(|line| format!("{line}\n")).collect();
+    let arguments = serde_json::json!({ "path": "a.txt", "content": content }).to_string();
+    let call = answer(&mut journal, "write_file", &arguments);
+    let added: String = content.lines().map(|line| format!("+{line}\n")).collect();
+    let diff = Some(Diff::bounded(&format!("@@ -0,0 +1,3000 @@\n{added}")));
+    let change = Preview { lines_new: 3_000, diff, ..Preview::default() };
+    let found = Found { change: Some(Box::new(change)), ..Found::default() };
+    let about = About {
+        tool: "write_file".into(),
+        arguments: arguments.into(),
+        path: Some("a.txt".into()),
+        found,
+        ..About::default()
+    };
+    let id = InquiryId::new("1.1.0.permission.1");
+    journal.push(Event::InquiryRaised {
+        inquiry: Inquiry {
+            id: id.clone(),
+            kind: InquiryKind::Permission,
+            call,
+            question: "Write?".into(),
+            choices: vec![Choice::Allow, Choice::Deny],
+            wants: None,
+            about: Some(Box::new(about)),
+        },
+    });
+    let page = page(&journal, true);
+    let card = text(&page, "q-1-1-0-permission-1");
+    assert!(card.contains("All 3001 lines"), "{card}");
+    let links = page.all().into_iter().filter_map(|node| node.attr("href"));
+    let address = "/c/abc/question/1.1.0.permission.1";
+    assert_eq!(links.filter(|it| *it == address).count(), 1);
+    let whole = renderer(&journal, true).question_body(&id).unwrap().into_string();
+    assert_eq!(whole.matches("class=\"add\"").count(), 3_000);
+    assert!(renderer(&journal, true).question_body(&InquiryId::new("none")).is_none());
+}
+
+#[test]
+fn questions_stand_in_the_order_in_which_a_terminal_asks_them() {
+    let script = "mode:ask turn user ask calls(o:a o:b) raise:permission:b raise:permission:a";
+    let page = page(&Journal::of(script), false);
+    let cards: Vec<_> = page
+        .all()
+        .into_iter()
+        .filter(|node| node.attr("class") == Some("at ask"))
+        .map(|node| node.text().split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert!(cards[0].contains("1 of 2") && cards[1].contains("2 of 2"), "{cards:?}");
+}
+
+#[test]
+fn what_a_person_is_asked_by_a_call_is_its_title() {
+    let mut journal = Journal::of("turn user ask");
+    answer(&mut journal, "ask_user", r#"{"question":"What\nname?","options":["a"]}"#);
+    let card = text(&page(&journal, true), "c1-1-0");
+    assert!(card.contains("What name?") && !card.contains('{'), "{card}");
 }
 
 #[test]

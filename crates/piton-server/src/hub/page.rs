@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use piton::view::{BreakReason, Refused, Status};
+use piton::view::{Refused, Status};
 use piton::{ConversationId, Live, Shelf, View, ViewChange};
 use piton_core::id::Timestamp;
-use piton_page::{Frame, Is, ListRow, Model, Renderer, list_frame, list_without};
+use piton_page::{Frame, Is, ListRow, Model, Renderer, list_frame, list_without, stands_still};
 
 use super::list::{RowState, RowView};
 use super::picture::{Picture, text};
@@ -85,8 +85,8 @@ impl From<&RowView> for ListRow {
                 (Is::Ask, format!("waits for you · {tool}"))
             }
             (RowState::Asking, _) => (Is::Ask, "waits for you".into()),
-            (RowState::Failed, _) => (Is::Bad, "failed".into()),
-            (RowState::Interrupted, _) => (Is::Halt, halted(row.broke).into()),
+            (RowState::Failed, _) => (Is::Bad, stands_still(row.broke).into()),
+            (RowState::Interrupted, _) => (Is::Halt, stands_still(row.broke).into()),
             (RowState::Done, _) if row.turns == 0 => (Is::Empty, "no turn yet".into()),
             (RowState::Done, _) => (Is::Done, "done".into()),
         };
@@ -112,13 +112,4 @@ fn worker_asks(row: &RowView) -> String {
     let call = worker.and_then(|worker| worker.as_worker()).map(|(_, call)| call);
     let number = call.map_or(0, |call| call.index.saturating_add(1));
     format!("worker {number} waits for you")
-}
-
-/// Why a turn stands still.
-fn halted(broke: Option<BreakReason>) -> &'static str {
-    match broke {
-        Some(BreakReason::MaxSteps | BreakReason::Limit) => "stopped at a limit",
-        Some(BreakReason::Interrupted) => "stopped",
-        Some(BreakReason::ApiError | BreakReason::EmptyAnswer) | None => "interrupted",
-    }
 }

@@ -3,7 +3,7 @@
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{Html, IntoResponse as _, Response};
-use piton::id::{CallId, TurnId};
+use piton::id::{CallId, InquiryId, TurnId};
 use piton::search::{Pattern, Query as Wanted};
 use piton::store::{Filter, TurnIs};
 use piton::view::PartView;
@@ -62,6 +62,7 @@ fn start(shared: &Shared) -> Markup {
     piton_page::start(&Start {
         directories: shared.parts.opened.all().collect(),
         models: shared.hub.page.models().to_vec(),
+        mode: shared.parts.agent.default_mode(),
         remark,
     })
 }
@@ -130,6 +131,21 @@ pub(super) async fn call(
         return Ok(Html(body.into_string()).into_response());
     }
     Ok(part(&shared, &id, &format!("Call {call}"), body).await?.into_response())
+}
+
+/// All of what a question is about: what does not fit its card.
+pub(super) async fn question(
+    State(shared): State<Shared>,
+    Path((id, question)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let (id, asked) = (shared.known(&id).await?, InquiryId::new(question));
+    let body = show(&shared, &id, |page| page.0.question_body(&asked)).await?;
+    let body = body.ok_or_else(|| Fault::not_found("there is no such question"))?;
+    if is_module(&headers) {
+        return Ok(Html(body.into_string()).into_response());
+    }
+    Ok(part(&shared, &id, "What is asked about", body).await?.into_response())
 }
 
 /// A part of a conversation as a page of its own, for a browser without the module.
