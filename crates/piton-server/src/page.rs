@@ -4,6 +4,7 @@
 //! form is answered with 204, and the stream brings what came of it; without it, with 303.
 
 mod answer;
+mod attended;
 mod documents;
 mod drafts;
 mod files;

@@ -131,7 +131,8 @@ async fn parts<S: Send + Sync>(request: Request, state: &S) -> Result<Form, Faul
         match file {
             Some(file) if !content.is_empty() => form.files.push((file, content.into())),
             // A field for files that was left empty.
-            Some(_) => {}
+            Some(file) if file.is_empty() => {}
+            Some(file) => return Err(Fault::bad(format!("{file} is empty")).hint("take it away")),
             None => {
                 let text = String::from_utf8(content).map_err(|_| Fault::bad("no text"))?;
                 form.fields.push((name, text));

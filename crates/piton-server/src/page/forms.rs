@@ -16,13 +16,14 @@ use piton_core::id::Timestamp;
 use serde::Deserialize;
 
 use super::answer::reply;
+use super::attended::{post, stay};
 use super::files::mentioned;
 use super::form::{Done, Form};
 use crate::access::Who;
 use crate::api::blobs::file_name;
 use crate::api::input::{FileInput, overrides, parts};
 use crate::api::questions;
-use crate::api::receipt::{envelope, post, with_overrides};
+use crate::api::receipt::{envelope, with_overrides};
 use crate::chance;
 use crate::fault::{Fault, Kind};
 use crate::shared::Shared;
@@ -36,7 +37,8 @@ pub(super) async fn begin(
     let directory = shared.parts.opened.place(form.get("directory"))?;
     let conversation = shared.engine().begin(&directory)?;
     let message = message(&shared, &conversation, directory, &form).await?;
-    let overrides = overrides(&shared, form.get("model"))?;
+    let mut overrides = overrides(&shared, form.get("model"))?;
+    overrides.permissions = form.get("permissions").map(mode).transpose()?;
     let envelope = with_overrides(envelope(&who, None, Command::say(message))?, &overrides);
     post(&shared, &conversation, envelope).await?;
     Ok(form.leads_to(&format!("/c/{}", conversation.id())))
@@ -130,7 +132,10 @@ pub(super) async fn go_on(
         let pressed = Pressed { verb: &verb, command: Command::Resume, overrides: raised };
         return press(&shared, (&id, &who), &form, pressed).await;
     }
-    press(&shared, (&id, &who), &form, Pressed::of("continue", Command::Resume)).await
+    // Each try that is waited for can be made at once: pressing it again for the next one is another command.
+    let view = shared.engine().view(&shared.writable(&id).await?).await?;
+    let verb = format!("continue{}", next_try(&view));
+    press(&shared, (&id, &who), &form, Pressed::of(&verb, Command::Resume)).await
 }
 
 /// A limit that is raised, and the name of doing so: another number is another command.
@@ -229,6 +234,13 @@ fn moment(view: &View) -> String {
     format!("{number}-{driver}-{halt}")
 }
 
+/// The try that the open turn waits for, as a part of a name; nothing if it waits for none.
+fn next_try(view: &View) -> String {
+    let step = view.open_turn().and_then(|turn| turn.steps().next_back());
+    let tried = step.and_then(|step| Some((step, step.failure.as_ref()?.next_try?)));
+    tried.map_or_else(String::new, |(step, at)| format!("-{}-{}", step.number, at.0))
+}
+
 /// A command under a name that is made of what is shown. One that was refused can be pressed again: what
 /// it was refused for may be mended.
 async fn named(
@@ -306,6 +318,7 @@ pub(super) async fn answer(
         let name = format!("page-answer-{digest:.16}");
         named(&shared.engine().conversation(&id), &who, name, command).await?
     };
+    stay(&shared, &shared.engine().conversation(&id));
     questions::send(&shared, &id, envelope).await?;
     Ok(form.done(&format!("/c/{id}")))
 }
@@ -343,12 +356,24 @@ pub(super) async fn configure(
 pub(super) async fn fork(
     State(shared): State<Shared>,
     Path(id): Path<String>,
+    who: Who,
     form: Form,
 ) -> Result<Done, Fault> {
     let id = shared.writable(&id).await?;
     let at = form.number("turn").map_or(ForkAt::End, |turn| ForkAt::Turn(TurnId(turn)));
     let fork = shared.engine().fork(&id, &at, None).await?;
+    mark(&shared, fork.id(), &who).await?;
     Ok(form.leads_to(&format!("/c/{}", fork.id())))
+}
+
+/// Says in the title of a fork that it is one: in the list it stands beside its original.
+pub(super) async fn mark(shared: &Shared, fork: &ConversationId, who: &Who) -> Result<(), Fault> {
+    const MARK: &str = "Fork: ";
+    let title = shared.engine().view(fork).await?.head.title;
+    if title.is_empty() || title.starts_with(MARK) {
+        return Ok(());
+    }
+    simple(shared, fork, who, Command::Rename { title: format!("{MARK}{title}") }).await
 }
 
 /// Gives the conversation another title.

@@ -13,6 +13,7 @@ use piton_page::{Change, Fate, Markup};
 
 use super::documents::part;
 use super::form::{Done, Form, is_module};
+use super::forms::mark;
 use crate::access::Who;
 use crate::fault::{Fault, Kind};
 use crate::shared::Shared;
@@ -78,7 +79,7 @@ pub(super) async fn back_preview(
 pub(super) async fn back(
     State(shared): State<Shared>,
     Path((id, turn)): Path<(String, u32)>,
-    _who: Who,
+    who: Who,
     form: Form,
 ) -> Result<Done, Fault> {
     let id = shared.writable(&id).await?;
@@ -93,6 +94,7 @@ pub(super) async fn back(
         }
     }
     let fork = shared.engine().fork(&id, &ForkAt::BeforeTurn(TurnId(turn)), None).await?;
+    mark(&shared, fork.id(), &who).await?;
     Ok(form.leads_to(&format!("/c/{}", fork.id())))
 }
 
