@@ -1,6 +1,7 @@
 // What a person sends: forms without leaving the page, the composer with its draft, and files.
 
 import { rest, saved, sentDraft } from "./draft.js";
+import { answers, rescue, takesBack } from "./hands.js";
 import { byId, conversation, root, say, size } from "./page.js";
 import { toEnd } from "./scroll.js";
 import { isYoung, load } from "./stream.js";
@@ -34,6 +35,7 @@ export async function post(form, button, data) {
   controls.forEach((it) => it.setAttribute("aria-disabled", "true"));
   button?.setAttribute("aria-busy", "true");
   form.querySelector(".refused")?.remove();
+  if (form.matches(".ask")) answers(form); // the stream may close the card before the server has answered here
   const problem = await deliver(button?.getAttribute("formaction") ?? form.getAttribute("action"), data);
   if (problem === null) {
     const fold = form.closest("details");
@@ -42,7 +44,9 @@ export async function post(form, button, data) {
     return true;
   }
   free();
-  refuse(form, problem);
+  takesBack(form);
+  if (form.isConnected) refuse(form, problem);
+  else { rescue(form); saved(problem); } // closed elsewhere meanwhile
   return false;
 }
 // Null if it was taken, else words.
@@ -99,6 +103,13 @@ export async function sendDraft(how) {
   const [draft, form] = [byId("draft"), byId("composer")];
   const busy = files.filter((file) => !file.blob && !file.error).length;
   if (busy) { saved(`${busy} file${busy > 1 ? "s are" : " is"} still uploading`); return; }
+  const bad = files.filter((file) => file.error);
+  if (bad.length) {
+    const words = `Not sent: ${bad.map((file) => file.name).join(", ")} could not be attached. Remove ${bad.length > 1 ? "them" : "it"} to send without.`;
+    form.querySelector(".refused")?.remove();
+    refuse(form, words);
+    return;
+  }
   const good = files.filter((file) => file.blob);
   if (!draft.value.trim() && !good.length) return;
   messageId ||= newId();
@@ -140,6 +151,7 @@ function attach(file) {
   off.addEventListener("click", () => {
     kept.request?.abort();
     files = files.filter((it) => it !== kept);
+    if (kept.error) byId("composer").querySelector(".refused")?.remove();
     chip.remove();
     list.hidden = !files.length;
     byId("draft").focus();

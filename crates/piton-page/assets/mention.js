@@ -47,7 +47,7 @@ function show(paths) {
     item.addEventListener("pointerdown", (event) => { event.preventDefault(); active = at; take(); });
     return item;
   }));
-  if (isNew) field.closest("form").append(menu);
+  if (isNew) field.closest(".composer").append(menu);
   field.setAttribute("role", "combobox");
   field.setAttribute("aria-autocomplete", "list");
   field.setAttribute("aria-controls", menu.id);

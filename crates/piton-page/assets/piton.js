@@ -3,9 +3,10 @@
 
 import { post, sendDraft } from "./composer.js";
 import { restoreDraft } from "./draft.js";
+import { focusOn, isForced, movedByPerson } from "./hands.js";
 import { mentionKey } from "./mention.js";
 import { alarm, byId, localise, note, root, say, showBell, takeBell } from "./page.js";
-import { focusOn, toEnd, watch } from "./scroll.js";
+import { toEnd, watch } from "./scroll.js";
 import { connect, earlier, foldedByHand, isYoung, load } from "./stream.js";
 
 // ---- clicks
@@ -27,6 +28,7 @@ async function copy(text) {
 async function source(button) {
   const what = button.dataset.copy;
   if (what === "code") return button.closest("figure").querySelector("code").textContent;
+  if (what === "unsent") return button.closest(".unsent").querySelector("textarea").value;
   if (what === "said") return button.closest(".user").querySelector(".words").textContent;
   const answer = await fetch(what, { headers: { Piton: "module" } }).catch(() => null);
   return answer?.ok ? answer.text() : null;
@@ -91,7 +93,7 @@ function step(items, by) {
 const letters = {
   "/": () => byId("find")?.focus(),
   c: () => byId("draft")?.focus(),
-  q: () => { const card = document.querySelector(".ask h3"); card?.scrollIntoView({ block: "start" }); card?.focus({ preventScroll: true }); },
+  q: () => nextQuestion(),
   e: toEnd,
   j: () => step([...document.querySelectorAll(".log .at:not([hidden])")], 1),
   k: () => step([...document.querySelectorAll(".log .at:not([hidden])")], -1),
@@ -102,6 +104,14 @@ const letters = {
   y: () => letters.q(),
   "?": () => byId("keys")?.showModal(),
 };
+// The question behind the one that has the focus, else the first one.
+function nextQuestion() {
+  const cards = [...document.querySelectorAll(".ask h3")];
+  const at = cards.findIndex((it) => it.closest(".ask").contains(document.activeElement));
+  const card = cards[(at + 1) % cards.length];
+  card?.scrollIntoView({ block: "start" });
+  card?.focus({ preventScroll: true });
+}
 function neighbour(by) {
   const all = [...document.querySelectorAll(".conv")];
   const at = all.findIndex((it) => it.getAttribute("aria-current") === "page");
@@ -132,6 +142,9 @@ addEventListener("keydown", (event) => {
   if (event.key === "Escape") for (const menu of document.querySelectorAll(".menu-of[open]")) menu.open = false;
   if (event.key === "Escape" && event.target.closest(".ask")) { byId("draft")?.focus(); return; } // closing is not answering
   if (typing || far || event.altKey || localStorage.getItem("piton-no-letters")) return;
+  // The page has moved the focus under hands that type: only the key that goes to a question does something.
+  if (event.key === "q") movedByPerson();
+  if (isForced()) return;
   const card = event.target.closest(".ask");
   const word = { y: "yes", n: "no" }[event.key];
   if (card && word) {

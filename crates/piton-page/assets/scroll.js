@@ -1,4 +1,4 @@
-// Where the reader is: the page follows its end or holds still, and the focus is never lost.
+// Where the reader is: the page follows its end or holds still.
 
 import { byId, conversation, isLast } from "./page.js";
 
@@ -61,6 +61,13 @@ export function prune(box) {
     older.hidden = false;
   }
 }
+// What a person asked for is not new: earlier turns, and what is in a fold.
+export function withoutNews(act) {
+  const box = scroller();
+  const before = box?.querySelectorAll(".at").length ?? 0;
+  act();
+  if (box) readers.get(box).seen += box.querySelectorAll(".at").length - before;
+}
 export function toEnd() {
   const box = scroller();
   if (!box) return;
@@ -78,23 +85,6 @@ function showJump(box, reader) {
   const words = open ? "A question waits for you" : count > 0 ? `To the end · ${count} new` : "To the end";
   jump.hidden = (reader.follow || rest(box) < NEAR_END_PX) && !open;
   jump.dataset.is = open ? "ask" : "";
+  jump.dataset.to = open && open.getBoundingClientRect().top < box.getBoundingClientRect().top ? "up" : "down";
   jump.querySelector("span").textContent = words;
-}
-
-// ---- focus
-
-export function focusOn(element) {
-  if (!element) return;
-  if (!element.matches("a, button, input, select, textarea, summary, [tabindex]")) element.tabIndex = -1;
-  element.focus({ preventScroll: true });
-}
-export function refocus(element, focused, caret) {
-  const same = (focused.id && byId(focused.id)) ||
-    (focused.name && element.querySelector(`[name="${CSS.escape(focused.name)}"][value="${CSS.escape(focused.value)}"]`));
-  if (same) {
-    same.focus({ preventScroll: true });
-    if (caret && same.setSelectionRange) try { same.setSelectionRange(...caret); } catch { /* a field without one */ }
-  } else if (element.matches(".asked")) {
-    focusOn(document.querySelector(".ask h3") ?? byId("draft")); // answered: to the next question
-  } else focusOn(element.closest(".turn")?.querySelector("h3"));
 }

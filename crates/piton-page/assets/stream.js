@@ -1,8 +1,9 @@
 // The page as the server has it: frames that patch elements by name, the stream that brings them, and what
 // is loaded when it is opened. It keeps no truth: a page that lost its way asks for all of it again.
 
+import { exchange, leaves } from "./hands.js";
 import { alarm, byId, conversation, isLast, main, note, parse, rings, root } from "./page.js";
-import { anchor, focusOn, keep, prune, readers, refocus, rest, scroller } from "./scroll.js";
+import { anchor, keep, prune, readers, rest, scroller, withoutNews } from "./scroll.js";
 
 // ---- frames: [op, id, html or text or value, length or name]
 
@@ -79,24 +80,30 @@ const ops = {
     const element = fresh.firstElementChild;
     if (!element) return;
     keepChoices(old, fresh);
-    const focused = old.contains(document.activeElement) ? document.activeElement : null;
-    const caret = focused?.selectionStart === undefined ? null : [focused.selectionStart, focused.selectionEnd];
     if (old.tagName !== element.tagName || old.hidden) born.set(element, Date.now());
     if (length !== undefined) element.dataset.len = length;
     madeOf.set(element, html);
-    old.replaceWith(fresh);
+    exchange(old, element);
     if (element.open) load(element);
-    if (focused) refocus(element, focused, caret);
   },
   append(id, html) { target(id)?.append(isNew(parse(html))); },
   prepend(id, html) { target(id)?.prepend(isNew(parse(html))); },
   before(id, html) { target(id)?.before(isNew(parse(html))); },
   remove(id) {
     const old = target(id);
-    if (!old) return;
-    const turn = old.contains(document.activeElement) ? old.closest(".turn") : null;
-    old.remove();
-    if (turn?.isConnected) focusOn(turn.querySelector("h2, h3"));
+    if (old) leaves(old);
+  },
+  // The newest first; moved only if it is not so already, so that nothing loses its focus for nothing.
+  sort(id) {
+    const parent = target(id);
+    if (!parent) return;
+    const at = (child) => Number((child.dataset.at === undefined ? child.querySelector("[data-at]") : child)?.dataset.at ?? -1);
+    const now = [...parent.children];
+    const wanted = now.toSorted((a, b) => at(b) - at(a));
+    if (now.every((child, place) => child === wanted[place])) return;
+    const focused = parent.contains(document.activeElement) ? document.activeElement : null;
+    parent.append(...wanted);
+    focused?.focus({ preventScroll: true });
   },
   text(id, text) {
     const element = target(id);
@@ -260,7 +267,7 @@ async function readAgain() {
     keepChoices(main(), fresh);
     for (const id of ["bar", "log", "imported", "covered", "undone", "plan", "queue", "model-of", "mode-of", "send"]) {
       const next = fresh.querySelector(`#${id}`);
-      if (next) byId(id)?.replaceWith(next);
+      if (next && byId(id)) exchange(byId(id), next);
     }
     const draft = fresh.querySelector("#draft");
     if (draft && byId("draft")) byId("draft").placeholder = draft.placeholder;
@@ -301,7 +308,7 @@ export async function load(fold) {
   const body = byId(fold.id)?.querySelector(":scope > .call-body");
   if (!body) return;
   const held = anchor(scroller());
-  body.replaceChildren(parse(html));
+  withoutNews(() => body.replaceChildren(parse(html)));
   keep(scroller(), held);
 }
 export async function earlier(link) {
@@ -311,6 +318,6 @@ export async function earlier(link) {
   if (!answer?.ok) { link.removeAttribute("aria-busy"); return; }
   const fresh = parse(await answer.text());
   const held = anchor(scroller());
-  byId("older")?.replaceWith(fresh);
+  withoutNews(() => byId("older")?.replaceWith(fresh));
   keep(scroller(), held);
 }

@@ -14,9 +14,10 @@ const MODULE: &str = "text/javascript; charset=utf-8";
 
 /// The modules, the one that begins first. They import each other by their bare names, so they are served
 /// beside each other: below one digest of them all.
-const MODULES: [(&str, &[u8]); 7] = [
+const MODULES: [(&str, &[u8]); 8] = [
     ("piton.js", include_bytes!("../assets/piton.js")),
     ("page.js", include_bytes!("../assets/page.js")),
+    ("hands.js", include_bytes!("../assets/hands.js")),
     ("scroll.js", include_bytes!("../assets/scroll.js")),
     ("stream.js", include_bytes!("../assets/stream.js")),
     ("composer.js", include_bytes!("../assets/composer.js")),

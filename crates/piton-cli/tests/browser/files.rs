@@ -40,7 +40,7 @@ async fn files_are_dropped_anywhere_or_pasted_and_each_says_what_became_of_it() 
     tab.run(&give("paste", "unwanted.txt", "three")).await;
     tab.run(&give("paste", "empty.txt", "")).await;
     tab.until(UPLOADED).await;
-    // One is taken away again; one that cannot be taken says why, and holds nothing up.
+    // One is taken away again; one that cannot be taken says why, and nothing is sent without it unasked.
     tab.click("#files button[aria-label='Remove unwanted.txt']").await;
     let empty = "document.querySelector('#files li:last-child')";
     assert_eq!(tab.js(&format!("{empty}.dataset.is")).await, "bad");
@@ -49,6 +49,13 @@ async fn files_are_dropped_anywhere_or_pasted_and_each_says_what_became_of_it() 
     assert_eq!(tab.count("#composer .refused").await, 0, "it is told once");
 
     tab.type_into("#draft", "Read these\n").await;
+    tab.sees("#composer .refused[role=alert]").await;
+    let why = tab.text("document.querySelector('#composer .refused').textContent").await;
+    assert!(why.contains("Not sent") && why.contains("empty.txt"), "{why}");
+    assert_eq!(tab.count("#files li").await, 3, "all are still there");
+    tab.click("#files button[aria-label='Remove empty.txt']").await;
+    assert_eq!(tab.count("#composer .refused").await, 0);
+    tab.type_into("#draft", "\n").await;
     tab.until("document.querySelector('#t2 .text')?.innerText.trim() === 'Read.'").await;
     let names =
         "[...document.querySelectorAll('#t2 .user .file > span')].map((it) => it.textContent)";

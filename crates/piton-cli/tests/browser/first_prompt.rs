@@ -54,6 +54,29 @@ async fn a_first_prompt_streams_its_answer_and_never_shrinks() {
     tab.reload().await;
     assert_eq!(tab.timeline().await, patched);
     assert_eq!(place.events("UserMessage").len(), 2);
+    // Who has begun a conversation on the page is there, before the page follows it.
+    let told = serde_json::to_string(&place.events("ContextAdded")).unwrap();
+    assert!(told.contains("A person is there to answer questions."), "{told}");
+    assert!(!told.contains("Nobody is there"), "{told}");
+    tab.check().await;
+    tab.close().await;
+}
+
+#[tokio::test]
+async fn a_conversation_begins_with_the_permissions_that_are_chosen() {
+    let place = Place::new();
+    let write = json!({ "tool": "write_file", "arguments": { "path": "b.txt", "content": "b\n" } });
+    let model = place.script(&json!({ "steps": [{ "calls": [write] }, { "say": "Written." }] }));
+    let server = place.serve(&model);
+    let Some(tab) = Tab::signed_in(&server).await else { return };
+    tab.go(&format!("{}/new", server.url)).await;
+    assert_eq!(tab.js("document.querySelector('#mode').value").await, "ask");
+    tab.choose("#mode", "accept-edits").await;
+    tab.type_into("#draft", "Write\n").await;
+    tab.until("document.querySelector('#main')?.dataset.conversation").await;
+    tab.stands("done").await;
+    assert_eq!(tab.js("document.querySelector('#mode').value").await, "accept-edits");
+    assert_eq!(place.events("InquiryRaised").len(), 0);
     tab.check().await;
     tab.close().await;
 }

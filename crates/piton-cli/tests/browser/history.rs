@@ -38,6 +38,10 @@ async fn earlier_turns_come_with_a_click_and_move_nothing() {
     tab.until("document.querySelector('#t1')").await;
     assert_eq!(tab.count("article").await, 34);
     assert_eq!(tab.js(TOP).await, before, "what is read stays where it is");
+    // Nothing is new: they were asked for.
+    tab.until("!document.querySelector('#jump').hidden").await;
+    tab.run("document.querySelector('[data-follow]').scrollTop += 1").await;
+    assert_eq!(tab.js("document.querySelector('#jump span').textContent").await, "To the end");
     let order = tab.js("[...document.querySelectorAll('article')].map((it) => it.id)").await;
     let expected: Vec<_> = (1..=34).map(|turn| format!("t{turn}")).collect();
     assert_eq!(order, json!(expected));

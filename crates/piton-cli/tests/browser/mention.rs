@@ -104,3 +104,27 @@ async fn what_is_outside_of_the_open_directories_is_text() {
     tab.check().await;
     tab.close().await;
 }
+
+#[tokio::test]
+async fn a_menu_of_a_conversation_that_has_not_begun_is_on_the_screen() {
+    let place = Place::new();
+    for name in 0..30 {
+        fs::write(place.work(&format!("file-{name}.txt")), "one\n").unwrap();
+    }
+    let model = place.script(&json!({ "steps": [{ "say": "One." }] }));
+    let server = place.serve(&model);
+    let Some(tab) = Tab::signed_in(&server).await else { return };
+    for (width, height) in [(1280, 800), (390, 844)] {
+        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
+        tab.cdp("Emulation.setDeviceMetricsOverride", screen).await;
+        tab.go(&format!("{}/new", server.url)).await;
+        tab.type_into("#draft", "see @f").await;
+        tab.sees("#mention li").await;
+        let shown = "((it) => [it.left, it.top, innerWidth - it.right, innerHeight - it.bottom].map(Math.floor))(document.querySelector('#mention').getBoundingClientRect())";
+        let shown: Vec<i64> = serde_json::from_value(tab.js(shown).await).unwrap();
+        assert!(shown.iter().all(|gap| 0 <= *gap), "{width}: {shown:?}");
+        tab.run("document.querySelector('#draft').value = ''; localStorage.clear()").await;
+    }
+    tab.check().await;
+    tab.close().await;
+}

@@ -40,6 +40,7 @@ async fn a_phone_shows_one_column_without_sideways_overflow() {
     tab.begin(&server, &format!("Look at this: {long}")).await;
     tab.settles(".ask button[value=yes]").await;
     fits(&tab, "question").await;
+    tab.sees("#send button[value=steer]").await;
     tab.click(".ask button[value=yes]").await;
     tab.stands("done").await;
     fits(&tab, "done").await;

@@ -87,3 +87,25 @@ async fn a_retry_that_is_on_its_way_is_busy_where_it_was_pressed_and_only_there(
     tab.check().await;
     tab.close().await;
 }
+
+// C33
+#[tokio::test]
+async fn a_try_that_waits_is_made_at_once_by_try_now_each_time() {
+    let place = Place::new();
+    let busy = json!({ "kind": { "fail": "overloaded" }, "retry_after_ms": 90_000, "times": 2 });
+    let model = place.script(&json!({ "steps": [{ "say": "At last.", "faults": [busy] }] }));
+    let server = place.serve(&model);
+    let Some(tab) = Tab::signed_in(&server).await else { return };
+    tab.begin(&server, "Go").await;
+    for number in [2, 3] {
+        let line =
+            format!("document.querySelector('#retry-1')?.textContent.includes('try {number} of')");
+        tab.until(&line).await;
+        tab.press("#retry-1 button[value=now]").await;
+    }
+    tab.until("document.querySelector('#t1 .text')?.innerText.trim() === 'At last.'").await;
+    tab.stands("done").await;
+    assert_eq!(place.events("ModelFailed").len(), 2);
+    tab.check().await;
+    tab.close().await;
+}

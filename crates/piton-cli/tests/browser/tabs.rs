@@ -47,3 +47,34 @@ async fn two_tabs_and_a_terminal_see_the_same_turn() {
     }
     tab.close().await;
 }
+
+#[tokio::test]
+async fn a_conversation_that_is_used_elsewhere_moves_to_the_front_of_the_list() {
+    let place = Place::new();
+    let model = place.script(&json!({ "steps": [{ "say": "One." }, { "say": "Two." }] }));
+    let server = place.serve(&model);
+    let Some(tab) = Tab::signed_in(&server).await else { return };
+    tab.begin(&server, "First").await;
+    tab.stands("done").await;
+    let first = tab.text("location.pathname").await;
+    place.run(&["query", "--new", "Second", "--model", &model]);
+    let order = "[...document.querySelectorAll('.conv')].map((it) => it.getAttribute('href'))";
+    tab.until(&format!("{order}.length === 2 && {order}[1] === {first:?}")).await;
+    let chips = "document.querySelector('.chips').offsetHeight";
+    let height = tab.js(chips).await;
+    tab.run("document.querySelector('#asks').textContent = '12'").await;
+    assert_eq!(tab.js(chips).await, height, "a number moves nothing");
+
+    place.run(&["query", "--id", first.trim_start_matches("/c/"), "--continue", "More"]);
+    tab.until(&format!("{order}[0] === {first:?}")).await;
+    let shown = tab.js(order).await;
+    tab.reload().await;
+    assert_eq!(tab.js(order).await, shown);
+
+    // A fork says that it is one.
+    tab.press(".user form[action$='/fork'] button").await;
+    tab.until(&format!("location.pathname !== {first:?}")).await;
+    tab.until("document.querySelector('.conv-title').textContent.startsWith('Fork: ')").await;
+    tab.check().await;
+    tab.close().await;
+}

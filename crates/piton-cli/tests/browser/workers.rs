@@ -67,3 +67,51 @@ async fn workers_are_shown_in_their_calls_as_they_work() {
     tab.check().await;
     tab.close().await;
 }
+
+/// Headings that stand on buttons of their own card, wherever the timeline is scrolled to.
+const COVERED: &str = "(() => {
+    const box = document.querySelector('[data-follow]');
+    const covered = [];
+    for (let top = 0; top <= box.scrollHeight; top += 8) {
+        box.scrollTop = top;
+        for (const card of document.querySelectorAll('.ask')) {
+            const [head, acts] = ['header', '.acts-row'].map((it) => card.querySelector(it).getBoundingClientRect());
+            if (acts.top < head.bottom - 1 && head.top < acts.bottom - 1) covered.push([card.id, top]);
+        }
+    }
+    return covered;
+})()";
+
+#[tokio::test]
+async fn the_heading_of_a_question_never_covers_its_buttons() {
+    let place = Place::new();
+    let call = |task: &str| json!({ "tool": "delegate", "arguments": { "task": task } });
+    let write = |path: &str, lines: usize| {
+        let content = "line\n".repeat(lines);
+        json!({ "steps": [{ "calls": [{ "tool": "write_file", "arguments": { "path": path, "content": content } }] }, { "say": "Done." }] })
+    };
+    let mut workers = [write("a.txt", 2), write("b.txt", 30)];
+    workers[0]["task"] = json!("alpha");
+    workers[1]["task"] = json!("beta");
+    let model = place.script(&json!({
+        "steps": [{ "say": "Two.", "calls": [call("alpha"), call("beta")] }, { "say": "Back." }],
+        "workers": workers,
+    }));
+    let server = place.serve(&model);
+    let Some(tab) = Tab::signed_in(&server).await else { return };
+    tab.begin(&server, "Go").await;
+    tab.settles("#c1-1-0-worker .ask").await;
+    tab.settles("#c1-1-1-worker .ask").await;
+    screen(&tab, 1280, 800, false).await;
+    assert_eq!(tab.js(COVERED).await, json!([]));
+    // The way to a question that is out of sight says where it is.
+    let to = "document.querySelector('#jump').dataset.to";
+    let jump = |top: &str| format!("document.querySelector('[data-follow]').scrollTop = {top}");
+    tab.run(&jump("1e6")).await;
+    tab.until(&format!("document.querySelector('#jump').dataset.is === '' || {to} === 'up'")).await;
+    tab.run(&jump("0")).await;
+    tab.until(&format!("document.querySelector('#jump').dataset.is === '' || {to} === 'down'"))
+        .await;
+    tab.check().await;
+    tab.close().await;
+}
