@@ -1,9 +1,11 @@
 //! Who may speak to this server: tokens of programs, browsers that redeemed a code, and nobody else.
 
+mod changes;
 mod token;
 
 use piton_core::id::Timestamp;
 
+pub(crate) use self::changes::TokenChanges;
 pub use self::token::{Bearer, TokenError, TokenRow, Tokens};
 
 /// Who sent a request.

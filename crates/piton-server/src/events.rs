@@ -25,7 +25,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use self::event::{Ended, Event};
 use self::following::Following;
 use self::listing::Listing;
-use crate::access::Who;
+use crate::access::{TokenChanges, Who};
 use crate::cursor::Cursor;
 use crate::fault::Fault;
 use crate::hub::{Feeds, Picture, Worker};
@@ -34,6 +34,12 @@ use crate::shared::{Counted, Shared};
 
 /// Whose streams are ended by a proxy that waits for more.
 const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// What the first piece of an event begins with. Data is JSON, which does not.
+const BEGINNING: &[u8] = b"event: ";
+
+/// Why a stream ends whose token counts no more.
+const REVOKED: &str = "the token was revoked";
 
 /// Room for the lines in front of the data of an event.
 const HEAD_BYTES: usize = 64;
@@ -67,6 +73,9 @@ pub(crate) struct Reader<P: Picture> {
     ready: VecDeque<Bytes>,
     ended: bool,
     beat: Interval,
+    /// Tells that the token may have been revoked.
+    tokens_moved: watch::Receiver<()>,
+    _token_changes: Arc<TokenChanges>,
     _counted: Counted,
 }
 
@@ -80,6 +89,7 @@ impl<P: Picture> Reader<P> {
     ) -> Result<Self, Fault> {
         let Wish { conversations, list, cursor } = wish;
         let follow = |id: &ConversationId| Following::new(feeds, id, cursor.of(id));
+        let token_changes = shared.token_changes();
         let mut reader = Self {
             shared: shared.clone(),
             who,
@@ -90,6 +100,8 @@ impl<P: Picture> Reader<P> {
             ready: VecDeque::new(),
             ended: false,
             beat: interval_at(Instant::now() + shared.beat(), shared.beat()),
+            tokens_moved: token_changes.moved(),
+            _token_changes: token_changes,
             _counted: Counted::new(shared, |counts| &counts.streams),
         };
         reader.beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -124,6 +136,7 @@ impl<P: Picture> Reader<P> {
     /// itself.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
+            self.notice_revocation();
             if let Some(text) = self.ready.pop_front() {
                 return Some(text);
             }
@@ -142,6 +155,7 @@ impl<P: Picture> Reader<P> {
                 biased;
                 () = self.shared.stop.cancelled() => self.end("the server stops"),
                 _ = self.beat.tick() => self.tick(),
+                () = changed(&mut self.tokens_moved) => self.tokens_moved.mark_changed(),
                 () = moved => {}
             }
         }
@@ -189,10 +203,32 @@ impl<P: Picture> Reader<P> {
 
     /// A sign of life, to those who still may read.
     fn tick(&mut self) {
+        if self.may_read() {
+            self.push(&Event::passing("beat", "{}"));
+        } else {
+            self.end(REVOKED);
+        }
+    }
+
+    /// Whether the token counts.
+    fn may_read(&self) -> bool {
         let now = self.shared.parts.clock.now();
-        match self.shared.parts.tokens.owner(&self.who.digest, now) {
-            Some(_) => self.push(&Event::passing("beat", "{}")),
-            None => self.end("the token was revoked"),
+        self.shared.parts.tokens.owner(&self.who.digest, now).is_some()
+    }
+
+    /// Ends the stream of a token that was revoked, in front of the next event. An event that is half on its
+    /// way is finished.
+    fn notice_revocation(&mut self) {
+        // A watch that nobody keeps is no news.
+        if self.ended || !self.tokens_moved.has_changed().unwrap_or_default() {
+            return;
+        }
+        self.tokens_moved.mark_unchanged();
+        if !self.may_read() {
+            let begins = |piece: &Bytes| piece.starts_with(BEGINNING);
+            let kept = self.ready.iter().position(begins).unwrap_or(self.ready.len());
+            self.ready.truncate(kept);
+            self.end(REVOKED);
         }
     }
 

@@ -36,6 +36,8 @@ pub(crate) const AHEAD_EVENTS_MAX: usize = 16;
 pub(crate) const SHARED_BYTES_MIN: usize = 4 * 1024;
 /// Time between two signs of life on a stream of events, unless the settings name another one.
 pub(crate) const BEAT_EVERY: Duration = Duration::from_secs(10);
+/// How often it is looked whether a token was revoked whose stream is open.
+pub(crate) const TOKENS_EVERY: Duration = Duration::from_millis(250);
 /// Durable changes that are kept for readers that are a little behind.
 pub(crate) const RING_FRAMES_MAX: usize = 256;
 /// Changes that a reader is brought up to date with; one that missed more gets a snapshot.

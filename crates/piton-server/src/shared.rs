@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use piton::clock::Clock;
@@ -15,7 +15,7 @@ use piton_agent::Agent;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::access::Tokens;
+use crate::access::{TokenChanges, Tokens};
 use crate::chance;
 use crate::drafts::Drafts;
 use crate::fault::Fault;
@@ -89,6 +89,8 @@ pub(crate) struct Inner {
     pub(crate) uploads: Semaphore,
     pub(crate) drafts: Drafts,
     search: OnceCell<Search>,
+    /// Looks at the tokens as long as a stream is open.
+    token_changes: Mutex<Weak<TokenChanges>>,
     pub(crate) counts: Counts,
     /// The server is about to stop.
     pub(crate) stop: CancellationToken,
@@ -120,6 +122,7 @@ impl Shared {
             uploads: Semaphore::new(UPLOADS_MAX),
             drafts,
             search: OnceCell::new(),
+            token_changes: Mutex::default(),
             counts: Counts::default(),
             stop: CancellationToken::new(),
             boot: chance::name(),
@@ -134,6 +137,17 @@ impl Shared {
     /// How long a stream may be silent before a page opens it again: two and a half beats.
     pub(crate) fn silence(&self) -> Duration {
         self.beat() * 5 / 2
+    }
+
+    /// Tells when tokens come and go, as long as it is held.
+    pub(crate) fn token_changes(&self) -> Arc<TokenChanges> {
+        let mut known = self.token_changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.upgrade() {
+            return known;
+        }
+        let changes = TokenChanges::start(&self.parts.tokens);
+        *known = Arc::downgrade(&changes);
+        changes
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use piton_agent::make_private;
 use piton_core::id::Timestamp;
@@ -149,6 +150,11 @@ impl Tokens {
     pub(crate) fn owner(&self, digest: &str, now: Timestamp) -> Option<String> {
         let row = read(&self.directory.join(digest))?;
         (row.bearer != Bearer::Code && row.counts(now)).then_some(row.name)
+    }
+
+    /// When a token was last made or revoked; none before the first one.
+    pub(super) fn changed(&self) -> Option<SystemTime> {
+        fs::metadata(&self.directory).and_then(|found| found.modified()).ok()
     }
 
     fn write(&self, digest: &str, text: &str) -> io::Result<()> {

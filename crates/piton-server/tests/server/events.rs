@@ -206,6 +206,35 @@ async fn a_quiet_stream_gives_signs_of_life_until_the_token_is_revoked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_ends_as_soon_as_its_token_is_revoked_however_far_apart_signs_of_life_are() {
+    let stage = Stage::with(TALK, "[serve]\nbeat_ms = 600000\n", Vec::new());
+    let id = stage.said("go").await;
+    let mut quiet = stage.listen(&format!("c={id}"), None).await;
+    quiet.until("snapshot").await;
+    // It has been told nothing yet, and everything is ready for it.
+    let mut slow = stage.listen(&format!("c={id}&list=1"), None).await;
+    let begun = tokio::time::Instant::now();
+    stage.tokens().revoke("test").unwrap();
+    let bye = slow.next().await.unwrap();
+    assert_eq!((bye.name.as_str(), &bye.data["why"]), ("bye", &json!("the token was revoked")));
+    assert_eq!(quiet.until("bye").await.data["why"], "the token was revoked");
+    assert_eq!((slow.next().await, quiet.next().await), (None, None));
+    assert!(begun.elapsed() <= Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_token_that_is_revoked_ends_no_stream() {
+    let stage = Stage::new(TALK);
+    let id = stage.said("go").await;
+    let mut listener = stage.listen(&format!("c={id}"), None).await;
+    listener.until("snapshot").await;
+    stage.tokens().add("other", Bearer::Program, Timestamp(0)).unwrap();
+    stage.tokens().revoke("other").unwrap();
+    // Behind a goodbye there would be nothing.
+    listener.until("beat").await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_stops_says_so_and_leaves_the_turn_resumable() {
     let stage = Stage::new(SLOW);
     let id = stage.begin().await;
