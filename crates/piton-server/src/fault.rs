@@ -5,7 +5,7 @@
 use std::fmt;
 
 use axum::Json;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use piton::store::{AppendError, StoreError};
 use piton::{CommandError, FollowError, ForkError, OpenError, Refusal, SessionError};
@@ -221,6 +221,14 @@ impl Fault {
         }
         told
     }
+}
+
+/// Writes a line for a request that was refused: with the id that its client got, and without its query,
+/// which may have a secret.
+pub(crate) fn tell_refused(method: &Method, path: &str, answer: &Response) {
+    let Some(Told { id, kind, .. }) = answer.extensions().get() else { return };
+    let status = answer.status().as_u16();
+    tracing::warn!(error = %id, ?kind, %method, path, status, "request refused");
 }
 
 fn hint_of(refusal: &Refusal) -> Option<&'static str> {

@@ -3,17 +3,18 @@
 //! And behind every answer: the headers that keep a page safe, one error body, and a line in the log for
 //! each request that was refused.
 
+use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
 
 use crate::access::Who;
-use crate::fault::{Fault, Kind, Told};
-use crate::serve::Encrypted;
+use crate::fault::{Fault, Kind, Told, tell_refused};
+use crate::serve::{Encrypted, Listening};
 use crate::shared::Shared;
 
 /// The cookie that holds a browser's token.
@@ -88,19 +89,22 @@ fn tell(shared: &Shared, method: &Method, path: &str, answer: &Response) {
     if status.is_server_error() {
         shared.counts.failed.fetch_add(1, Ordering::Relaxed);
         tracing::error!(error = %id, ?kind, %method, path, status = status.as_u16(), "request failed");
-    } else if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
-        || matches!(kind, Kind::Upgrade | Kind::TooLarge | Kind::TooSlow | Kind::Busy)
-    {
-        tracing::warn!(error = %id, ?kind, %method, path, status = status.as_u16(), "request refused");
+    } else {
+        tell_refused(method, path, answer);
     }
 }
 
 fn admit(shared: &Shared, request: &mut Request) -> Result<(), Fault> {
     let headers = request.headers();
-    let host = host(request).ok_or_else(|| foreign_host(""))?;
-    if !is_our_name(shared, host) {
-        return Err(foreign_host(host));
+    let own_address = request.extensions().get::<Listening>().map(|listening| listening.0);
+    let host = host(request)?;
+    // A target that names a host counts before the header, which must not name another machine either.
+    for host in host.into_iter().chain(headers.get(header::HOST).and_then(|it| it.to_str().ok())) {
+        if !is_our_name(shared, host, own_address) {
+            return Err(foreign_host(host));
+        }
     }
+    let host = host.ok_or_else(|| foreign_host(""))?;
     if headers.contains_key(header::UPGRADE) {
         return Err(Fault::new(Kind::Upgrade, "this server speaks plain HTTP only"));
     }
@@ -146,20 +150,28 @@ fn foreign_origin() -> Fault {
     Fault::new(Kind::ForeignOrigin, "this request comes from a page of another site")
 }
 
-/// The host that a request is for.
-fn host(request: &Request) -> Option<&str> {
-    let header = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    header.or_else(|| request.uri().authority().map(Authority::as_str))
+/// The host that a request is for. One that names several is none of a browser.
+fn host(request: &Request) -> Result<Option<&str>, Fault> {
+    let mut headers = request.headers().get_all(header::HOST).iter();
+    let header = headers.next().map(|host| host.to_str().unwrap_or("?"));
+    if headers.next().is_some() {
+        return Err(Fault::bad("the request has several Host headers"));
+    }
+    Ok(request.uri().authority().map(Authority::as_str).or(header))
 }
 
-/// Whether a host is this server. Any port: a tunnel has another one.
-fn is_our_name(shared: &Shared, host: &str) -> bool {
+/// Whether a host is this server: by a name, or by the address that it listens on. Any port: a tunnel has
+/// another one.
+fn is_our_name(shared: &Shared, host: &str, own_address: Option<IpAddr>) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
     let is = |known: &str| name.eq_ignore_ascii_case(known);
-    OWN_NAMES.into_iter().any(is) || shared.parts.names.iter().any(|known| is(known))
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
+    OWN_NAMES.into_iter().any(is)
+        || shared.parts.names.iter().any(|known| is(known))
+        || address.is_some_and(|address| own_address == Some(address))
 }
 
 /// Where a request comes from, as a browser says it.
@@ -176,17 +188,20 @@ enum Site {
 /// What a browser says of the page that sends a request. Behind a proxy that encrypts, a page of ours came by
 /// https although this server is asked by http; the other way round it is a page of somebody else.
 fn site(headers: &HeaderMap, host: &str, encrypted: bool) -> Site {
-    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    let fetched = text(HeaderName::from_static("sec-fetch-site"));
-    let origin = text(header::ORIGIN);
+    // Each of several counts: nobody can tell which one a browser wrote.
+    let texts = |name: HeaderName| -> Vec<&str> {
+        headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
+    };
+    let fetched = texts(HeaderName::from_static("sec-fetch-site"));
+    let origins = texts(header::ORIGIN);
     let own = |origin: &str| {
         let plain = origin.strip_prefix("http://").filter(|_| !encrypted);
         let authority = plain.or(origin.strip_prefix("https://"));
         authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
     };
-    let foreign = fetched.is_some_and(|site| !matches!(site, "same-origin" | "none"))
-        || origin.is_some_and(|origin| !own(origin));
-    match (foreign, fetched.is_some() || origin.is_some()) {
+    let foreign = fetched.iter().any(|site| !matches!(*site, "same-origin" | "none"))
+        || origins.iter().any(|origin| !own(origin));
+    match (foreign, !fetched.is_empty() || !origins.is_empty()) {
         (true, _) => Site::Foreign,
         (false, true) => Site::Own,
         (false, false) => Site::Unsaid,
@@ -212,7 +227,7 @@ mod tests {
     fn check(headers: &[(&'static str, &str)], expected: Site) {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            map.insert(HeaderName::from_static(name), value.parse().unwrap());
+            map.append(HeaderName::from_static(name), value.parse().unwrap());
         }
         assert_eq!(site(&map, "localhost:80", false), expected, "{headers:?}");
     }
@@ -242,5 +257,9 @@ mod tests {
         }
         let both = [("origin", "http://localhost:80"), ("sec-fetch-site", "cross-site")];
         check(&both, Site::Foreign);
+        let (own, foreign) = (("origin", "http://localhost:80"), ("origin", "http://evil.test"));
+        check(&[own, foreign], Site::Foreign);
+        check(&[foreign, own], Site::Foreign);
+        check(&[own, own], Site::Own);
     }
 }

@@ -1,9 +1,10 @@
 //! Connections: so many at the same time, each with a limit on how long its head takes.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Extension, Router};
 use hyper::server::conn::{http1, http2};
@@ -15,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, tell_refused};
 use crate::limits::{
     ACCEPT_PAUSE, CONNECTIONS_MAX, CONNECTIONS_MIN, HEADER_WAIT, REFUSALS_MAX,
     REQUESTS_AT_ONCE_MAX, SILENCE_WAIT,
@@ -34,6 +35,10 @@ pub(crate) fn connections_max() -> usize {
     (limit / 4 * 3).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX)
 }
 
+/// With every request: the address that the server listens on, which is a name of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listening(pub(crate) IpAddr);
+
 /// With every request that came over an encrypted connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Encrypted;
@@ -46,6 +51,9 @@ pub(crate) async fn serve(
     most: usize,
     tls: Option<Tls>,
 ) {
+    if let Ok(address) = listener.local_addr() {
+        router = router.layer(Extension(Listening(address.ip())));
+    }
     if tls.is_some() {
         router = router.layer(Extension(Encrypted));
     }
@@ -73,8 +81,10 @@ pub(crate) async fn serve(
         let (place, router) = if let Ok(place) = places.clone().try_acquire_owned() {
             (place, router.clone())
         } else {
-            tracing::warn!(most, "connection refused: there are too many");
-            let Ok(place) = refusals.clone().try_acquire_owned() else { continue };
+            let Ok(place) = refusals.clone().try_acquire_owned() else {
+                tracing::warn!(most, "connection refused: there are too many");
+                continue;
+            };
             (place, full.clone())
         };
         let (shared, tls) = (shared.clone(), tls.clone());
@@ -94,11 +104,12 @@ pub(crate) async fn serve(
 }
 
 /// Tells a client that there is no room for it, and ends its connection.
-async fn refuse() -> Response {
+async fn refuse(method: Method, uri: Uri) -> Response {
     let fault = Fault::new(Kind::Busy, "there are too many connections");
     let fault = fault.hint("try again later, or close other pages of this server");
     let mut answer = fault.into_response();
     answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    tell_refused(&method, uri.path(), &answer);
     answer
 }
 

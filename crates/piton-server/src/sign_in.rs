@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Method, header};
 use axum::response::{Html, IntoResponse as _, Response};
 use serde::Deserialize;
 
@@ -26,9 +26,11 @@ pub(crate) struct SignIn {
 pub(crate) async fn sign_in(
     State(shared): State<Shared>,
     encrypted: Option<Extension<Encrypted>>,
+    method: Method,
     Query(SignIn { code }): Query<SignIn>,
 ) -> Result<Response, Fault> {
-    if code.is_empty() {
+    // Programs that only look at an address, such as previews of links, ask by HEAD.
+    if code.is_empty() || method == Method::HEAD {
         return Ok(Html(piton_page::sign_in(None)).into_response());
     }
     redeem(&shared, &code, encrypted.is_some())

@@ -60,6 +60,41 @@ async fn a_browser_with_its_cookie_and_a_program_with_its_token_are_let_in() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_only_looks_at_the_address_does_not_use_its_code_up() {
+    let stage = Stage::new(TALK);
+    let path = format!("/sign-in?code={}", stage.code());
+    let ask = |method: &str| {
+        let request = Request::builder().method(method).uri(&path).header("host", HOST);
+        request.body(Body::empty()).unwrap()
+    };
+    let looked = stage.send(ask("HEAD")).await;
+    assert_eq!(looked.status().as_u16(), 200);
+    assert!(!looked.headers().contains_key("set-cookie"));
+    assert!(stage.send(ask("GET")).await.headers().contains_key("set-cookie"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_address_that_is_listened_on_is_a_name_of_the_server_and_no_other_address_is() {
+    let stage = Stage::new(TALK);
+    let listener = TcpListener::bind("127.0.0.2:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = stage.server.clone();
+    let serving = tokio::spawn(async move { server.serve(listener).await });
+    for (host, status) in [
+        (address.to_string(), "200"),
+        ("127.0.0.2".into(), "200"),
+        ("localhost".into(), "200"),
+        ("127.0.0.3".into(), "403"),
+    ] {
+        let whole = format!("GET /healthz HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        let heard = spoken(address, whole.as_bytes()).await;
+        assert!(heard.starts_with(&format!("HTTP/1.1 {status}")), "{host}: {heard}");
+    }
+    stage.server.stop();
+    tokio::time::timeout(Duration::from_secs(10), serving).await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn health_needs_no_token_and_figures_do() {
     let stage = Stage::new(TALK);
     stage.said("go").await;

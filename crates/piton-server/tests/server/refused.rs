@@ -41,6 +41,12 @@ impl Try {
         self
     }
 
+    /// Once more, beside those of the same name.
+    fn and(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
     fn at(mut self, method: &'static str, path: &'static str) -> Self {
         (self.method, self.path) = (method, path);
         self
@@ -119,6 +125,21 @@ fn sites(secrets: &Secrets<'_>) -> Vec<Try> {
             .with("host", "localhost.evil.test"),
         signed("a foreign host at our port", 403, "foreign_host").with("host", "evil.test:4000"),
         signed("no host", 403, "foreign_host").with("host", ""),
+        signed("two hosts", 400, "bad_input").and("host", "evil.test"),
+        signed("two hosts, the foreign one first", 400, "bad_input")
+            .with("host", "evil.test")
+            .and("host", HOST),
+        signed("a whole address of another host", 403, "foreign_host")
+            .at("POST", "http://evil.test/api/v1/conversations"),
+        signed("a whole address of ours with a foreign host", 403, "foreign_host")
+            .at("POST", "http://localhost:4000/api/v1/conversations")
+            .with("host", "evil.test"),
+        signed("two origins, one of them foreign", 403, "foreign_origin")
+            .with("origin", &*own)
+            .and("origin", "https://evil.test"),
+        signed("two origins, the foreign one first", 403, "foreign_origin")
+            .with("origin", "https://evil.test")
+            .and("origin", &*own),
         signed("a websocket", 400, "upgrade")
             .at("GET", "/api/v1/events?list=1")
             .with("connection", "upgrade")

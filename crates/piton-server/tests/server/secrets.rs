@@ -89,15 +89,49 @@ async fn everything(stage: &Stage, id: &str) -> Vec<(String, String)> {
     heard_all
 }
 
+/// Writes the log down as long as the guard lives.
+fn watch(log: &Log, level: tracing::Level) -> tracing::subscriber::DefaultGuard {
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    tracing::subscriber::set_default(subscriber)
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_refused_request_is_one_line_of_the_log_with_the_id_of_its_answer() {
+    let log = Log::default();
+    let _watched = watch(&log, tracing::Level::WARN);
+    let stage = Stage::new(TALK);
+    for (method, path, body, status) in [
+        ("GET", "/conversations?limit=querysecretquery", "", 400),
+        ("GET", "/none", "", 404),
+        ("GET", "/conversations/abcdefghjk", "", 404),
+        ("PUT", "/conversations", "", 405),
+        ("POST", "/conversations", "{\"id\":\"ABC\"}", 400),
+        ("POST", "/conversations", "{\"directory\":\"/etc\"}", 403),
+    ] {
+        let request = stage.request(method, &format!("/api/v1{path}"), Body::from(body));
+        let (found, told) = crate::stage::told(stage.send(request).await).await;
+        assert_eq!(found.as_u16(), status, "{method} {path}");
+        let id = told["error"]["id"].as_str().unwrap();
+        let text = log.text();
+        let lines: Vec<_> = text.lines().filter(|line| line.contains(id)).collect();
+        let [line] = lines.as_slice() else { panic!("{method} {path}: {lines:?}") };
+        let path = path.split('?').next().unwrap();
+        for part in [method, &format!("/api/v1{path}"), &format!("status={status}"), "kind="] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+    assert!(!log.text().contains("querysecretquery"), "{}", log.text());
+}
+
 #[tokio::test(start_paused = true)]
 async fn no_answer_and_no_line_of_the_log_has_a_secret() {
     let log = Log::default();
-    let (writer, level) = (log.clone(), tracing::Level::TRACE);
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _watched = tracing::subscriber::set_default(subscriber);
+    let _watched = watch(&log, tracing::Level::TRACE);
     let stage = Stage::with(TALK, SETTINGS, vec![("ANTHROPIC_API_KEY".into(), KEY.into())]);
     let cookie = sign_in(&stage).await;
     let id = stage.said("go").await;
