@@ -102,8 +102,8 @@ impl Commands {
         File::open(self.shelf.directory(&kept.name).join("out"))
     }
 
-    /// A part of what a command has printed, behind so many bytes: at most `bytes_max` of them. Of a long
-    /// output the middle is gone, and passed over.
+    /// A part of what a command has printed, behind so many bytes: at most `bytes_max` of them. Behind the
+    /// end there is nothing, and `next` is the end. Of a long output the middle is gone, and passed over.
     pub fn part(&self, kept: &Kept, from: u64, bytes_max: usize) -> io::Result<OutputPart> {
         if kept.intent.secret {
             return Ok(OutputPart { next: from, withheld: true, ..OutputPart::default() });
@@ -111,8 +111,8 @@ impl Commands {
         let out = self.output(kept)?;
         let Printed { start, length, .. } = Printed::look(&out, &kept.intent)?;
         let tail = length.saturating_sub(TAIL_BYTES);
-        // A command that emptied its output begins anew.
-        let from = if length < from { 0 } else { from };
+        // Behind the end there is nothing. A command that emptied its output goes on from there, too.
+        let from = from.min(length);
         let begin = if HEAD_BYTES <= from && from < tail { tail } else { from };
         // Not across the edge behind which the middle may be gone.
         let head = HEAD_BYTES.checked_sub(begin).filter(|most| 0 < *most);
@@ -153,5 +153,42 @@ impl Engine {
     /// records are.
     pub fn commands(&self) -> Option<Commands> {
         self.parts().calls.clone().map(Commands::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A command that has printed a text.
+    fn printed(text: &str, calls: &std::path::Path) -> Kept {
+        let intent = serde_json::json!({
+            "version": 1, "call": { "turn": 1, "step": 1, "index": 0 }, "command": "true",
+            "directory": "/", "at_ms": 0, "marker": "m",
+        });
+        let kept = Kept {
+            name: "c".into(),
+            conversation: piton_core::id::ConversationId::new("abcdefghjk"),
+            intent: serde_json::from_value(intent).unwrap(),
+            state: KeptState::Running,
+            stopped: None,
+        };
+        let directory = Shelf::new(calls.into()).directory(&kept.name);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("out"), text).unwrap();
+        kept
+    }
+
+    #[test]
+    fn behind_the_end_of_an_output_there_is_nothing() {
+        let calls = tempfile::tempdir().unwrap();
+        let (commands, kept) = (Commands::new(calls.path().into()), printed("abc", calls.path()));
+        for (from, text, next) in [(0, "abc", 3), (2, "c", 3), (3, "", 3), (99, "", 3)] {
+            let part = commands.part(&kept, from, 64).unwrap();
+            assert_eq!((part.bytes.as_slice(), part.next), (text.as_bytes(), next), "{from}");
+            assert_eq!(part.left_out, 0, "{from}");
+        }
     }
 }
