@@ -101,6 +101,33 @@ fn words_of(choice: &Value) -> Option<Vec<(String, String)>> {
     }
 }
 
+/// Says of a body that may be left out just that. It is described as "this, or null", which clients send
+/// as `null`, or refuse to leave out.
+pub(crate) fn may_be_left_out(body: &mut Value) {
+    let Value::Object(body) = body else { return };
+    let content = body.get_mut("content").and_then(Value::as_object_mut);
+    let mut is_optional = false;
+    for media in content.into_iter().flat_map(Map::values_mut) {
+        let Some(schema) = media.get_mut("schema") else { continue };
+        let choices = schema.get("oneOf").and_then(Value::as_array).map(Vec::as_slice);
+        let Some([one, other]) = choices else { continue };
+        let only = match (is_null(one), is_null(other)) {
+            (true, false) => other.clone(),
+            (false, true) => one.clone(),
+            (true, true) | (false, false) => continue,
+        };
+        *schema = only;
+        is_optional = true;
+    }
+    if is_optional {
+        body.insert("required".into(), false.into());
+    }
+}
+
+fn is_null(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|it| it == "null")
+}
+
 /// Says of every number how large it may be: a type of this program ends somewhere, and a client that
 /// reads the description cannot know where.
 pub(crate) fn bound_numbers(schema: &mut Value) {
@@ -140,6 +167,21 @@ mod tests {
         let mut objects = json!({ "oneOf": [{ "const": "so" }, { "type": "object" }] });
         gather_words(&mut objects);
         assert!(objects["oneOf"].is_array(), "{objects}");
+    }
+
+    #[test]
+    fn a_body_that_may_be_left_out_is_not_described_as_null() {
+        let of = |schema: Value| json!({ "content": { "application/json": { "schema": schema } } });
+        let (form, nothing) = (json!({ "$ref": "#/x" }), json!({ "type": "null" }));
+        for choices in [json!([nothing, form]), json!([form, nothing])] {
+            let mut body = of(json!({ "oneOf": choices }));
+            may_be_left_out(&mut body);
+            assert_eq!(body["content"]["application/json"]["schema"], form);
+            assert_eq!(body["required"], false);
+        }
+        let mut body = of(form.clone());
+        may_be_left_out(&mut body);
+        assert_eq!(body, of(form));
     }
 
     #[test]

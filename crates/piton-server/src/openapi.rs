@@ -10,7 +10,7 @@ use utoipa::openapi::{Components, Info, License, OpenApi, SecurityRequirement};
 
 use crate::api::receipt::{COMMAND_NAME, Receipt};
 use crate::fault::ErrorBody;
-use crate::forms::{CoreForms, bound_numbers};
+use crate::forms::{CoreForms, bound_numbers, may_be_left_out};
 use crate::hub::{ChangeEvent, ListEvent, LiveEvent, SnapshotEvent};
 
 /// What is the same for all routes.
@@ -65,6 +65,11 @@ pub(crate) fn whole(routes: &OpenApi) -> Value {
         for name in ONE_OF {
             schemas.get_mut(name).into_iter().for_each(close);
         }
+    }
+    let paths = whole.get_mut("paths").and_then(Value::as_object_mut).into_iter();
+    let operations = paths.flat_map(Map::values_mut).filter_map(Value::as_object_mut);
+    for operation in operations.flat_map(Map::values_mut) {
+        operation.get_mut("requestBody").into_iter().for_each(may_be_left_out);
     }
     if let Some(Value::Object(body)) = whole.pointer_mut(COMMAND_BODY) {
         body.insert("required".into(), true.into());

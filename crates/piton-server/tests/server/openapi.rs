@@ -141,6 +141,24 @@ async fn views_and_events_are_as_they_are_described() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn bodies_that_may_be_left_out_are_optional() {
+    let stage = Stage::new(TALK);
+    let api = description(&stage).await;
+    let of = "/api/v1/conversations";
+    for (path, form) in [
+        (of.to_owned(), "NewConversation"),
+        (format!("{of}/{{id}}/{{verb}}"), "Plain"),
+        (format!("{of}/{{id}}/retry"), "RetryInput"),
+        (format!("{of}/{{id}}/fork"), "ForkInput"),
+    ] {
+        let body = &api["paths"][&path]["post"]["requestBody"];
+        let schema = &body["content"]["application/json"]["schema"];
+        assert_eq!(schema, &json!({ "$ref": format!("#/components/schemas/{form}") }), "{path}");
+        assert_eq!(body["required"], false, "{path}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn commands_are_described_as_they_are_read() {
     let stage = Stage::new(TALK);
     let api = description(&stage).await;
