@@ -33,6 +33,7 @@ mod fault;
 mod forms;
 mod limits;
 mod models;
+mod query;
 mod resume;
 mod serve;
 mod titles;

@@ -91,6 +91,8 @@ pub(crate) struct Inner {
     search: OnceCell<Search>,
     /// Looks at the tokens as long as a stream is open.
     token_changes: Mutex<Weak<TokenChanges>>,
+    /// Held while a conversation is begun under a name of the client.
+    beginning: tokio::sync::Mutex<()>,
     pub(crate) counts: Counts,
     /// The server is about to stop.
     pub(crate) stop: CancellationToken,
@@ -123,6 +125,7 @@ impl Shared {
             drafts,
             search: OnceCell::new(),
             token_changes: Mutex::default(),
+            beginning: tokio::sync::Mutex::default(),
             counts: Counts::default(),
             stop: CancellationToken::new(),
             boot: chance::name(),
@@ -137,6 +140,17 @@ impl Shared {
     /// How long a stream may be silent before a page opens it again: two and a half beats.
     pub(crate) fn silence(&self) -> Duration {
         self.beat() * 5 / 2
+    }
+
+    /// Of two requests that begin a conversation under a name of the client, one has its turn.
+    pub(crate) async fn begin_alone(
+        &self,
+        named: Option<&ConversationId>,
+    ) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        match named {
+            Some(_) => Some(self.beginning.lock().await),
+            None => None,
+        }
     }
 
     /// Tells when tokens come and go, as long as it is held.

@@ -46,6 +46,18 @@ impl Engine {
         at: &ForkAt,
         title: Option<String>,
     ) -> Result<Conversation, ForkError> {
+        let fork = ConversationId::from_chance(self.parts().chance.next());
+        self.fork_as(fork, id, at, title).await
+    }
+
+    /// The same under a name that the caller made, and that no conversation has.
+    pub async fn fork_as(
+        &self,
+        fork: ConversationId,
+        id: &ConversationId,
+        at: &ForkAt,
+        title: Option<String>,
+    ) -> Result<Conversation, ForkError> {
         let journal = &*self.parts().journal;
         let listed = journal.status(id).await?.ok_or_else(|| ForkError::Unknown(id.clone()))?;
         let Found { origin, rest } = place::find(journal, &listed, at).await?;
@@ -76,7 +88,6 @@ impl Engine {
         let workspace = row.workspace.clone();
         let opened =
             Event::ConversationOpened { workspace, title, origin: Some(origin), parent: None };
-        let fork = ConversationId::from_chance(self.parts().chance.next());
         self.write_first(&fork, &opened, row).await?;
         Ok(self.conversation(&fork))
     }

@@ -1,7 +1,7 @@
 //! Conversations: listed, begun, read, renamed, put away, forked.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use piton::id::{CommandId, MessageId, Seq, TurnId};
@@ -19,6 +19,7 @@ use crate::body::JsonBody;
 use crate::fault::{ErrorBody, Fault, Kind};
 use crate::hub::{Askers, RowView};
 use crate::limits::{LIST_ROWS, LIST_ROWS_MAX};
+use crate::query::Parameters;
 use crate::shared::Shared;
 
 /// Which conversations are wanted.
@@ -83,7 +84,7 @@ pub(crate) struct ListView {
 )]
 pub(crate) async fn list(
     State(shared): State<Shared>,
-    Query(query): Query<ListQuery>,
+    Parameters(query): Parameters<ListQuery>,
 ) -> Result<Json<ListView>, Fault> {
     let turn = query.state.map(|state| match state {
         TurnState::Ended => TurnIs::Ended,
@@ -151,6 +152,8 @@ pub(crate) async fn create(
 ) -> Result<Response, Fault> {
     let directory = shared.parts.opened.place(new.directory.as_deref())?;
     let named = new.id.as_deref().map(conversation_name).transpose()?;
+    // Of two requests with one name the second finds what the first has begun.
+    let _begins = shared.begin_alone(named.as_ref()).await;
     let known = match &named {
         Some(id) => shared.engine().journal().status(id).await?.is_some(),
         None => false,
@@ -159,8 +162,7 @@ pub(crate) async fn create(
         Some(id) if known => {
             let creation = shared.engine().conversation(&id);
             if creation.verdict(&creation_name(&id)).await?.is_none() {
-                let message = format!("there is a conversation {id} already");
-                return Err(Fault::new(Kind::Exists, message));
+                return Err(exists(&id));
             }
             creation
         }
@@ -179,6 +181,10 @@ pub(crate) async fn create(
     }
     let status = if known { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(Begun { conversation: id.to_string() })).into_response())
+}
+
+fn exists(id: &ConversationId) -> Fault {
+    Fault::new(Kind::Exists, format!("there is a conversation {id} already"))
 }
 
 /// The name of the command that begins a conversation.
@@ -212,7 +218,7 @@ pub(crate) struct ViewQuery {
 pub(crate) async fn view(
     State(shared): State<Shared>,
     Path(id): Path<String>,
-    Query(query): Query<ViewQuery>,
+    Parameters(query): Parameters<ViewQuery>,
 ) -> Result<Json<View>, Fault> {
     let id = shared.known(&id).await?;
     let mut view = shared.engine().view(&id).await?;
@@ -292,6 +298,9 @@ pub(crate) async fn change(
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ForkInput {
+    /// Its name, chosen by the client: ten small letters and digits. Forking twice under it is forking once.
+    #[schema(pattern = "^[0-9a-z]{10}$")]
+    id: Option<String>,
     /// Where; behind everything if it is absent.
     at: Option<ForkPlace>,
     /// The title of the fork; else that of its origin.
@@ -337,6 +346,7 @@ impl From<ForkPlace> for ForkAt {
     params(("id" = String, Path, description = "the conversation")),
     request_body = Option<ForkInput>,
     responses(
+        (status = 200, description = "it was made before, by the same request", body = Begun),
         (status = 201, description = "the fork", body = Begun),
         ErrorBody,
     )
@@ -348,9 +358,35 @@ pub(crate) async fn fork(
 ) -> Result<Response, Fault> {
     let id = shared.writable(&id).await?;
     let at = input.at.map_or(ForkAt::End, ForkAt::from);
-    let fork = shared.engine().fork(&id, &at, input.title).await?;
+    let named = input.id.as_deref().map(conversation_name).transpose()?;
+    // Of two requests with one name the second finds the fork of the first.
+    let _begins = shared.begin_alone(named.as_ref()).await;
+    if let Some(named) = &named
+        && shared.engine().journal().status(named).await?.is_some()
+    {
+        if !is_fork_of(&shared, named, &id).await? {
+            return Err(exists(named));
+        }
+        return Ok(Json(Begun { conversation: named.to_string() }).into_response());
+    }
+    let fork = match named {
+        Some(named) => shared.engine().fork_as(named, &id, &at, input.title).await?,
+        None => shared.engine().fork(&id, &at, input.title).await?,
+    };
     let begun = Begun { conversation: fork.id().to_string() };
     Ok((StatusCode::CREATED, Json(begun)).into_response())
+}
+
+/// Whether a conversation was cut from another one: in its own part, or in the part that it shares.
+async fn is_fork_of(
+    shared: &Shared,
+    fork: &ConversationId,
+    of: &ConversationId,
+) -> Result<bool, Fault> {
+    let journal = &**shared.engine().journal();
+    let Some(origin) = reader::origin_of(journal, fork).await? else { return Ok(false) };
+    let lineage = reader::lineage(journal, of).await?;
+    Ok(lineage.stretches.iter().any(|part| part.conversation == origin.conversation))
 }
 
 /// How large the next request is

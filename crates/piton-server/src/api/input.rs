@@ -137,11 +137,13 @@ fn no_file(blob: &str) -> Fault {
 /// What counts for one command: who answers.
 pub(crate) fn overrides(shared: &Shared, model: Option<&str>) -> Result<Overrides, Fault> {
     let typed = model.map(|typed| shared.parts.agent.parse_model(typed));
-    let unknown = |error: ModelError| {
-        Fault::new(Kind::Refused, with_causes(&error)).hint("GET /api/v1/models lists models")
-    };
-    let model = typed.transpose().map_err(unknown)?;
+    let model = typed.transpose().map_err(|error| no_model(&error))?;
     Ok(Overrides { model, ..Overrides::default() })
+}
+
+/// A model that is not known, or that cannot be asked.
+pub(crate) fn no_model(error: &ModelError) -> Fault {
+    Fault::new(Kind::Refused, with_causes(error)).hint("GET /api/v1/models lists models")
 }
 
 /// A name of a conversation that a client makes up: as ours are.

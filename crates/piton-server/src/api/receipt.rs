@@ -13,6 +13,7 @@ use piton_agent::Overrides;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::input::no_model;
 use crate::access::Who;
 use crate::fault::{Fault, Kind};
 use crate::limits::NAME_LETTERS_MAX;
@@ -135,7 +136,9 @@ pub(crate) async fn post(
     Ok(receipt)
 }
 
-/// A command must not lead this server into a directory that was not opened.
+/// What can be known before a command is sent: it must not lead this server into a directory that was not
+/// opened, and the model that it names can be asked. A command that is refused later may have interrupted
+/// the running turn by then.
 pub(crate) fn vet(shared: &Shared, envelope: &Envelope) -> Result<(), Fault> {
     let opened = &shared.parts.opened;
     if let Command::Rebind { workspace } = &envelope.command {
@@ -152,6 +155,9 @@ pub(crate) fn vet(shared: &Shared, envelope: &Envelope) -> Result<(), Fault> {
         .map_err(|error| Fault::new(Kind::Refused, format!("the flags are not known: {error}")))?;
     for directory in &overrides.directories {
         opened.check(Path::new(directory))?;
+    }
+    if let Some(model) = &overrides.model {
+        shared.parts.agent.load_model(model).map_err(|error| no_model(&error))?;
     }
     Ok(())
 }

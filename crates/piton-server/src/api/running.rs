@@ -1,13 +1,14 @@
 //! Commands of the shell that calls have started: which run, what they print, stopping one.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use piton::commands::{Commands, Kept, KeptState, OutputPart, Status};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::fault::{ErrorBody, Fault, Kind};
 use crate::limits::OUTPUT_BYTES_MAX;
+use crate::query::Parameters;
 use crate::shared::Shared;
 
 /// Which commands are wanted.
@@ -98,7 +99,7 @@ impl From<&Kept> for CommandRow {
 )]
 pub(crate) async fn list(
     State(shared): State<Shared>,
-    Query(query): Query<RunningQuery>,
+    Parameters(query): Parameters<RunningQuery>,
 ) -> Result<Json<Running>, Fault> {
     let mut found = on_a_thread(&shared, |commands| Ok(commands.all())).await?;
     found.retain(|kept| query.all || kept.state.goes_on());
@@ -148,7 +149,7 @@ pub(crate) struct Output {
 pub(crate) async fn output(
     State(shared): State<Shared>,
     Path(name): Path<(String, String)>,
-    Query(query): Query<OutputQuery>,
+    Parameters(query): Parameters<OutputQuery>,
 ) -> Result<Json<Output>, Fault> {
     let read = move |commands: Commands| {
         let kept = find(&commands, &name)?;

@@ -1,7 +1,7 @@
 //! What was said, found.
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use piton::ConversationId;
 use piton::search::{Hit, Pattern, Query as Wanted};
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::input::how_many;
 use crate::fault::{ErrorBody, Fault};
 use crate::limits::HITS_MAX;
+use crate::query::Parameters;
 use crate::shared::Shared;
 
 /// What is looked for.
@@ -18,7 +19,9 @@ use crate::shared::Shared;
 #[into_params(parameter_in = Query)]
 pub(crate) struct SearchQuery {
     /// The text, on one line.
-    #[param(pattern = "^[^\\r\\n]+$")]
+    // One that is missing is told as an empty one is.
+    #[serde(default)]
+    #[param(pattern = "^[^\\r\\n]+$", required = true)]
     q: String,
     /// Whether it is a regular expression.
     #[serde(default)]
@@ -80,7 +83,7 @@ impl From<Hit> for HitRow {
 )]
 pub(crate) async fn find(
     State(shared): State<Shared>,
-    Query(query): Query<SearchQuery>,
+    Parameters(query): Parameters<SearchQuery>,
 ) -> Result<Json<Hits>, Fault> {
     if query.q.is_empty() || query.q.contains(['\r', '\n']) {
         return Err(Fault::bad("there is nothing to look for; give one line of text as q"));

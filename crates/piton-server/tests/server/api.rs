@@ -1,5 +1,7 @@
 //! What programs ask and send.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::StatusCode;
 use piton::view::Status;
@@ -86,6 +88,47 @@ async fn a_conversation_that_is_created_twice_under_one_name_is_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_requests_that_begin_one_conversation_at_once_one_has_begun_it() {
+    let stage = Stage::new(TALK);
+    let new = || stage.ask("POST", "/conversations", json!({ "id": "abcdefghjk" }));
+    let (one, two, three) = tokio::join!(new(), new(), new());
+    let mut told = [one.0, two.0, three.0];
+    told.sort();
+    assert_eq!(told, [StatusCode::OK, StatusCode::OK, StatusCode::CREATED]);
+    assert_eq!(stage.get("/conversations").await["total"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_that_is_made_twice_under_one_name_is_one() {
+    let stage = Stage::new(TALK);
+    let id = stage.said("go").await;
+    let path = format!("/conversations/{id}/fork");
+    let new = || stage.ask("POST", &path, json!({ "id": "abcdefghjk", "at": { "turn": 1 } }));
+    let (one, two) = tokio::join!(new(), new());
+    let mut told = [one.0, two.0];
+    told.sort();
+    assert_eq!(told, [StatusCode::OK, StatusCode::CREATED]);
+    assert_eq!((&one.1, &one.1["conversation"]), (&two.1, &json!("abcdefghjk")));
+    assert_eq!(stage.get("/conversations").await["total"], 2);
+    // A fork of the fork shares its origin.
+    let again = json!({ "id": "abcdefghjm", "at": { "turn": 1 } });
+    let path = "/conversations/abcdefghjk/fork";
+    assert_eq!(stage.ask("POST", path, again.clone()).await.0, StatusCode::CREATED);
+    assert_eq!(stage.ask("POST", path, again).await.0, StatusCode::OK);
+    // A name of something else.
+    let other = stage.begin().await;
+    for taken in [json!({ "id": id }), json!({ "id": other })] {
+        let refused = stage.refused("POST", path, taken).await;
+        assert_eq!(refused, (409, "exists".into()));
+    }
+    let path = format!("/conversations/{other}/fork");
+    let refused = stage.refused("POST", &path, json!({ "id": "abcdefghjk" })).await;
+    assert_eq!(refused, (409, "exists".into()));
+    let refused = stage.refused("POST", &path, json!({ "id": "ABC" })).await;
+    assert_eq!(refused, (400, "bad_input".into()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_list_is_filtered_and_read_in_parts() {
     let stage = Stage::new(TALK);
     let mut ids = Vec::new();
@@ -114,6 +157,29 @@ async fn the_list_is_filtered_and_read_in_parts() {
         let (status, _) =
             stage.refused("GET", &format!("/conversations?{query}"), Value::Null).await;
         assert_eq!(status, 400, "{query}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parameter_that_is_not_taken_is_named_with_what_is() {
+    let stage = Stage::new(TALK);
+    let id = stage.begin().await;
+    for (path, words) in [
+        ("/conversations?state=odd", "state is \"odd\"; it takes ended, open or asking"),
+        ("/conversations?limit=x", "limit is \"x\"; it takes a whole number from 1 to 500"),
+        ("/conversations?archived=1", "archived is \"1\"; it takes true or false"),
+        ("/conversations?limit=1&limit=2", "limit is there twice; it is taken once"),
+        ("/conversations?x=1", "there is no parameter \"x\"; this takes state, directory, "),
+        ("/running?all=1", "all is \"1\"; it takes true or false"),
+        ("/running/a/1.1.0/output?from=-1", "from is \"-1\"; it takes a whole number"),
+        ("/search?regex=2&q=x", "regex is \"2\"; it takes true or false"),
+        ("/search", "there is nothing to look for"),
+        (&format!("/conversations/{id}?turns=all"), "turns is \"all\"; it takes a whole number"),
+    ] {
+        let (status, told) = stage.ask("GET", path, Value::Null).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path}");
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(words), "{path}: {message}");
     }
 }
 
@@ -149,6 +215,40 @@ async fn a_retry_with_another_model_is_one_operation() {
     assert_eq!(said["messages"].as_array().unwrap().len(), 1, "no second bubble: {said}");
     assert_eq!(said["messages"][0]["message"]["attempt"], 2);
     assert_eq!(view.turns[0].attempts.len(), 1, "the old attempt is kept");
+}
+
+// C3
+#[tokio::test(start_paused = true)]
+async fn a_model_that_cannot_be_asked_is_refused_before_the_running_turn_is_interrupted() {
+    let stage = Stage::new(SLOW);
+    let id = stage.begin().await;
+    let path = format!("/conversations/{id}");
+    stage.post(&format!("{path}/messages"), json!({ "text": "go", "id": "m1" })).await;
+    // No key is there.
+    let keyless = "anthropic/claude-sonnet-5";
+    let flags = json!({ "model": { "provider": "anthropic", "model": "claude-sonnet-5" } });
+    let retry = json!({ "kind": "retry", "message": "m1" });
+    for (path, body) in [
+        (format!("{path}/retry"), json!({ "model": keyless })),
+        (
+            format!("{path}/messages"),
+            json!({ "text": "x", "model": keyless, "on_incomplete": "discard" }),
+        ),
+        (
+            format!("{path}/commands"),
+            json!({ "v": 1, "id": "c1", "from": { "flags": flags.to_string() }, "command": retry }),
+        ),
+    ] {
+        assert_eq!(stage.refused("POST", &path, body).await, (409, "refused".into()), "{path}");
+        // wait: virtual time, in which an interrupt would be recorded
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let view = stage.view(&id).await;
+        assert_eq!(view.turns[0].head.halt, None, "{path}");
+    }
+    let again = json!({ "text": "go", "id": "m1", "wait": true });
+    let said = stage.post(&format!("{path}/prompt"), again).await;
+    assert_eq!((&said["ending"], &said["answer"]), (&json!("done"), &json!("slowly said")));
+    assert_eq!(stage.view(&id).await.turns[0].attempts.len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
