@@ -346,6 +346,13 @@ impl Driver<'_> {
         (Instant::now() < deadline).then_some(deadline)
     }
 
+    /// Somebody wants the turn to go on: a try that waits for its moment leaves at once.
+    fn try_now(&mut self) {
+        if let Some((.., deadline)) = &mut self.retry {
+            *deadline = Instant::now();
+        }
+    }
+
     async fn start_queued(&mut self, message: &MessageId) {
         let queued = self.log.state().queue.iter().find(|queued| queued.message == *message);
         let Some(queued) = queued.cloned() else { return };
@@ -442,6 +449,9 @@ impl Driver<'_> {
                 self.controls.postponed.push(handed);
             }
             Order::Record { facts, then, .. } => {
+                if matches!(handed.envelope.command, Command::Resume) {
+                    self.try_now();
+                }
                 let (command, seq) = (handed.envelope.id, self.log.state().end.next());
                 let receipt = Receipt { command, seq, verdict: orders::verdict(&facts) };
                 if let Command::Answer { inquiry, reply, .. } = &handed.envelope.command {
