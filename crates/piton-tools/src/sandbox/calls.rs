@@ -68,9 +68,23 @@ const REFUSED_WITHOUT_LANDLOCK: [libc::c_long; 4] = [
     libc::SYS_pidfd_getfd,
 ];
 
+/// Newer calls about attributes, by the numbers that all processors share; `libc` does not know them yet.
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
+const FILE_SETATTR: libc::c_long = 469;
+
+/// What `ioctl` changes of a file that is open for reading only: flags, version, project, verity, encryption. The
+/// kernel's headers have these, `libc` has not.
+const ATTRIBUTE_CONTROLS: [u64; 5] =
+    [0x4008_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685, 0x800c_6613];
+/// The same calls of 32-bit programs, which the kernel takes from 64-bit ones as well on some file systems.
+const ATTRIBUTE_CONTROLS_SHORT: [u64; 2] = [0x4004_6602, 0x4004_7602];
+/// What `fcntl` does to others who open a file: they wait until the lease is given back.
+const SETS_LEASE: u64 = 1024;
+
 /// Refused to commands that only look: what Landlock does not know. Modes, owners, times, attributes;
 /// signals; memory, semaphores and queues that others may share; whose turn it is on which processor.
-const REFUSED_TO_LOOKS: [libc::c_long; 41] = [
+const REFUSED_TO_LOOKS: [libc::c_long; 44] = [
     libc::SYS_truncate,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -84,6 +98,9 @@ const REFUSED_TO_LOOKS: [libc::c_long; 41] = [
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
     libc::SYS_fallocate,
     libc::SYS_kill,
     libc::SYS_tkill,
@@ -174,6 +191,7 @@ pub(super) fn filter(policy: &Policy, network: Network, has_landlock: bool) -> i
     if policy.looks.is_some() {
         refused.extend(REFUSED_TO_LOOKS.map(|call| (call, Vec::new())));
         refused.extend(REFUSED_TO_LOOKS_ALSO.map(|call| (call, Vec::new())));
+        refused.extend(by_handle()?);
     }
     refused.extend(sockets(policy, network)?);
     // They say what they want in memory, where a filter cannot look. A program that is told that there is no
@@ -250,6 +268,14 @@ fn on_others() -> io::Result<Conditions> {
         refused.insert(call, vec![SeccompRule::new(vec![not(0, 0)?]).map_err(failed)?]);
     }
     Ok(refused)
+}
+
+/// Calls that change a file by a handle that is open for reading only.
+fn by_handle() -> io::Result<Conditions> {
+    let is = |value| SeccompRule::new(vec![about(1, SeccompCmpOp::Eq, value)?]).map_err(failed);
+    let controls = ATTRIBUTE_CONTROLS.into_iter().chain(ATTRIBUTE_CONTROLS_SHORT).map(is);
+    let lease = vec![is(SETS_LEASE)?];
+    Ok([(libc::SYS_ioctl, controls.collect::<io::Result<_>>()?), (libc::SYS_fcntl, lease)].into())
 }
 
 /// Calls that make a file which runs with the rights of its owner or group, whoever starts it.
@@ -350,5 +376,59 @@ mod tests {
                 assert_eq!(pairs(open, network).len(), 4);
             }
         }
+    }
+
+    /// Tries what changes a file that it may only read: each says 1 if the filter refused it.
+    const ATTEMPTS: &str = "
+import ctypes, fcntl, os, struct, sys
+c = ctypes.CDLL(None, use_errno=True)
+name = sys.argv[1].encode()
+file = os.open(name, os.O_RDONLY)
+def errno(call, *arguments):
+    ctypes.set_errno(0)
+    call(*arguments)
+    return ctypes.get_errno()
+args = struct.pack('QII', ctypes.addressof(ctypes.create_string_buffer(b'1')), 1, 0)
+number = ctypes.c_long
+tried = [
+    errno(c.syscall, number(463), -100, name, 0, b'user.a', args, number(16)),
+    errno(c.syscall, number(466), -100, name, 0, b'user.b'),
+    errno(c.syscall, number(469), -100, name, bytes(24), number(24), 0),
+    errno(c.ioctl, file, ctypes.c_ulong(0x40086602), ctypes.byref(number(0x40))),
+    errno(c.ioctl, file, ctypes.c_ulong(0x40087602), ctypes.byref(number(1))),
+    errno(c.ioctl, file, ctypes.c_ulong(0x401c5820), bytes(28)),
+    errno(c.fcntl, file, 1024, 0),
+]
+print(''.join(str(int(it == 1)) for it in tried))
+";
+
+    #[test]
+    fn what_only_looks_changes_no_attribute_by_a_newer_call_or_a_handle() {
+        use std::io::Read as _;
+        use std::process::{Command, Stdio};
+
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let file = root.join("file");
+        std::fs::write(&file, "x").unwrap();
+        let rules = crate::sandbox::Rules::none();
+        let tried = |looks: bool| {
+            let looks = looks.then(|| crate::sandbox::looks::reading(&root, &[]));
+            let policy = Policy { looks, write: vec!["/dev/null".into()], ..rules.at(&root) };
+            let mut command = Command::new("/usr/bin/env");
+            command.args(["python3", "-c", ATTEMPTS]).arg(&file).stdout(Stdio::piped());
+            let mut child = crate::sandbox::spawn(&policy, command, None).unwrap();
+            let mut text = String::new();
+            child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+            child.wait().unwrap();
+            text
+        };
+        let free = tried(false);
+        if free.is_empty() {
+            eprintln!("skipped: there is no python3");
+            return;
+        }
+        assert_eq!(free, "0000000\n");
+        assert_eq!(tried(true), "1111111\n");
     }
 }
