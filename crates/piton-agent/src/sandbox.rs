@@ -123,20 +123,36 @@ impl<'de> Visitor<'de> for NetworkVisitor {
     }
 }
 
-/// Places in the user's own directory that no confined command reads: keys, accounts, browsers, and what other
-/// agents keep.
-const CLOSED: [&str; 24] = [
+/// Places in the user's own directory that no confined command reads: keys, accounts, browsers, mail, what was typed
+/// into shells, and what other agents keep.
+const CLOSED: [&str; 48] = [
+    ".Xauthority",
     ".aws",
     ".azure",
+    ".bash_history",
+    ".cargo/credentials",
     ".cargo/credentials.toml",
     ".claude",
+    ".claude.json",
     ".codex",
     ".config/BraveSoftware",
     ".config/chromium",
+    ".config/containers/auth.json",
     ".config/gcloud",
     ".config/gh",
+    ".config/git/credentials",
+    ".config/github-copilot",
     ".config/google-chrome",
+    ".config/goose",
+    ".config/microsoft-edge",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".config/vivaldi",
+    ".continue",
+    ".cursor",
     ".docker/config.json",
+    ".gem/credentials",
     ".gemini",
     ".git-credentials",
     ".gnupg",
@@ -144,16 +160,31 @@ const CLOSED: [&str; 24] = [
     ".local/share/keyrings",
     ".local/share/opencode",
     ".mozilla",
+    ".my.cnf",
     ".netrc",
+    ".npmrc",
     ".password-store",
     ".pgpass",
     ".pi",
+    ".pypirc",
     ".qwen",
     ".ssh",
+    ".thunderbird",
+    ".var/app/org.mozilla.firefox",
+    ".vault-token",
+    ".zsh_history",
+    "snap/firefox",
 ];
 
 /// Those of them that are files in a directory with other uses.
-const FILES: [&str; 2] = [".cargo/credentials.toml", ".docker/config.json"];
+const FILES: [&str; 6] = [
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/containers/auth.json",
+    ".config/git/credentials",
+    ".docker/config.json",
+    ".gem/credentials",
+];
 
 impl WrittenSandbox {
     fn limits(&self) -> Limits {
@@ -454,6 +485,9 @@ mod tests {
         let closed = |settings: &str| sandbox(settings).deny_read;
         let ssh = PathBuf::from("/me/.ssh");
         assert!(closed("").contains(&ssh) && closed("").contains(&"/me/.aws".into()));
+        for place in [".npmrc", ".config/git/credentials", ".claude.json", ".bash_history"] {
+            assert!(closed("").contains(&Path::new("/me").join(place)), "{place}");
+        }
         for opened in ["read = [\"~/.ssh\"]", "write = [\"~/.ssh\"]"] {
             assert!(!closed(opened).contains(&ssh), "{opened}");
         }

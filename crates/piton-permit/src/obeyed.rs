@@ -33,39 +33,66 @@ pub const OBEYED: [&str; 16] = [
 ];
 
 /// What programs run or obey in a user's own directory.
-pub const OF_USER: [&str; 32] = [
+pub const OF_USER: [&str; 59] = [
     ".bash_aliases",
+    ".bash_completion",
     ".bash_login",
     ".bash_logout",
     ".bash_profile",
     ".bashrc",
+    ".cargo/bin",
+    ".cargo/config",
     ".cargo/config.toml",
     ".cargo/env",
     ".config/Code/User",
     ".config/autostart",
+    ".config/direnv",
+    ".config/emacs",
     ".config/environment.d",
     ".config/fish",
     ".config/git",
+    ".config/hypr",
+    ".config/i3",
     ".config/nvim",
+    ".config/plasma-workspace",
+    ".config/sway",
     ".config/systemd",
+    ".config/tmux",
     ".config/zsh",
+    ".cshrc",
+    ".emacs",
+    ".emacs.d",
+    ".gdbinit",
     ".gitconfig",
     ".inputrc",
+    ".kshrc",
     ".local/bin",
     ".local/share/applications",
+    ".local/share/bash-completion",
+    ".local/share/dbus-1",
+    ".local/share/nvim",
+    ".local/share/systemd",
     ".npmrc",
+    ".nvm",
+    ".oh-my-zsh",
     ".pam_environment",
     ".profile",
+    ".pyenv/shims",
+    ".tcshrc",
     ".tmux.conf",
+    ".vim",
     ".vimrc",
     ".xinitrc",
     ".xprofile",
     ".xsession",
+    ".xsessionrc",
     ".zlogin",
     ".zlogout",
     ".zprofile",
     ".zshenv",
     ".zshrc",
+    "bin",
+    "go/bin",
 ];
 
 /// Directories of programs that keep versions.
@@ -108,7 +135,7 @@ const HOOKS: [&str; 28] = [
 ];
 
 /// Whether a path without detours may be such a file.
-pub(super) fn is_one(path: &str) -> bool {
+pub fn is_one(path: &str) -> bool {
     let names: Vec<String> = path.split('/').map(plainest).collect();
     let known = |names: &[&str], name: &String| names.contains(&name.as_str());
     OBEYED.iter().any(|obeyed| leads_through(&names, obeyed))
