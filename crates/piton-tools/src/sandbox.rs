@@ -43,7 +43,9 @@ pub(crate) use self::namespaces::{Entered, enter};
 pub(crate) use self::network::Network;
 pub use self::policy::{Granted, Looks, Policy};
 pub use self::probe::{Attempt, Looked, Tried, try_looking, try_namespaces, try_out};
-pub(crate) use self::protect::{Named, Starred, is_way, new_submodules, other_name};
+pub(crate) use self::protect::{
+    Named, Starred, Submodules, found, is_way, obeyed_by, other_name, submodules,
+};
 pub(crate) use self::rules::Lacking;
 pub use self::rules::{Rules, When};
 pub(crate) use self::told::RanCommand;

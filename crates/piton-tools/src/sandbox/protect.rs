@@ -13,32 +13,35 @@ use std::path::{Path, PathBuf};
 
 use piton_core::permit::obeyed::{OBEYED, OF_USER};
 
-use self::gitlinks::GIT;
-use super::looks::worktree::named_in;
+pub(crate) use self::gitlinks::Submodules;
+pub(crate) use self::repository::obeyed_by;
+use self::repository::{GIT, HEAD, obeyed_in};
 
+mod git_config;
 mod gitlinks;
 mod named;
 mod reading;
+mod repository;
+mod settings;
 
-/// What git obeys in a repository.
-const OF_REPOSITORY: [&str; 7] =
-    ["branches", "commondir", "config", "config.worktree", "hooks", "info/attributes", "remotes"];
-/// Where the repositories of submodules lie, whose names may have slashes.
-const MODULES: &str = ".git/modules/**";
-/// Where a repository keeps what its worktrees are.
-const WORKTREES: &str = ".git/worktrees/*";
 /// Directories whose other files are nobody's concern: what counts is that they are no files and no links.
 const WAYS: [&str; 2] = [".git", ".vscode"];
-/// What says in a worktree's own place which repository it belongs to.
-const OF_WORKTREE: [&str; 3] = ["commondir", "config.worktree", "gitdir"];
 /// Most places that are found. A repository with more submodules is protected in part.
 const FOUND_MAX: usize = 1_000;
 /// Most directories that one star stands for.
 const WALKED_MAX: usize = 4 * FOUND_MAX;
+/// The names of settings of git.
+const SETTINGS: [&str; 2] = ["config", "config.worktree"];
+/// Where a repository keeps what was committed.
+const OBJECTS: &str = "objects";
+/// Where it keeps the repositories of submodules.
+const MODULES: &str = "modules";
 /// What may have thousands of directories in a repository, and nothing that git obeys.
 const STORES: [&str; 4] = ["lfs", "logs", "objects", "refs"];
-/// What makes a directory a repository of git.
-const HEAD: &str = "HEAD";
+/// How deep a closed directory is looked through for links.
+const NEAR_DEPTH_MAX: usize = 2;
+/// Most entries of a closed directory that are looked at.
+const NEAR_ENTRIES_MAX: usize = 500;
 /// How deep a protected directory is looked through for a file, or for links.
 const DEPTH_MAX: usize = 32;
 
@@ -50,14 +53,18 @@ pub(super) fn places(
     more: &[PathBuf],
     user: Option<&Path>,
 ) -> Vec<PathBuf> {
+    let is_written = |place: &Path| roots.iter().chain(beside).any(|root| place.starts_with(root));
     let mut places = above(roots, beside);
     for root in roots {
         if let Some(user) = user.filter(|user| user.starts_with(root)) {
             places.extend(OF_USER.map(|name| user.join(name)));
         }
-        let named = named::by_workspace(root, user);
-        places.extend(named.into_iter().filter(|place| place.starts_with(root)));
-        places.extend(of_git(root));
+        let of_git = of_git(root);
+        let is_settings = |it: &PathBuf| SETTINGS.iter().any(|name| it.ends_with(name));
+        let settings: Vec<_> = found(&of_git).into_iter().filter(is_settings).collect();
+        let named = named::by_workspace(root, user, &settings);
+        places.extend(named.into_iter().filter(|place| is_written(place)));
+        places.extend(of_git);
         let ways = WAYS.map(Path::new).into_iter();
         // A whole place stays what it is.
         let names = ways.chain(OBEYED.map(Path::new)).chain(more.iter().map(PathBuf::as_path));
@@ -92,7 +99,7 @@ fn above(roots: &[PathBuf], beside: &[PathBuf]) -> Vec<PathBuf> {
             places.extend(of_git(place));
         } else {
             // Only with a head it becomes a repository; what lies there by then would count.
-            places.extend(OF_REPOSITORY.map(|name| git.join(name)));
+            places.extend(obeyed_in(&git));
             places.extend(heads);
         }
         places.push(git);
@@ -102,36 +109,49 @@ fn above(roots: &[PathBuf], beside: &[PathBuf]) -> Vec<PathBuf> {
 
 /// What of git is protected in a workspace, or a directory that was added to one.
 fn of_git(root: &Path) -> Vec<PathBuf> {
-    let of = |repository: &Path| OF_REPOSITORY.map(|name| repository.join(name));
-    let mut places = Vec::from(of(&root.join(GIT)));
-    places.extend(of(&root.join(MODULES)));
-    places.extend(OF_WORKTREE.map(|name| root.join(WORKTREES).join(name)));
+    let repositories = repository::at(&root.join(GIT));
+    let mut places: Vec<_> = repositories.iter().flat_map(|it| obeyed_by(it)).collect();
     // With a head, any directory can be a repository by itself.
     let head = root.join(HEAD);
-    if head.is_file() {
-        places.extend(of(root));
-    } else {
-        places.push(head);
+    match (head.is_file(), root.join(OBJECTS).is_dir()) {
+        (true, true) => places.extend(obeyed_by(root)),
+        (true, false) => places.extend(obeyed_in(root)),
+        (false, _) => places.push(head),
     }
-    for submodule in gitlinks::below(root) {
-        let own = root.join(submodule).join(GIT);
-        places.extend(of(&own));
-        places.push(own);
-    }
-    if let Some(own) = named_in(&root.join(GIT), "gitdir: ", root) {
-        let common = named_in(&own.join("commondir"), "", &own);
-        places.extend(common.iter().flat_map(|place| of(place)));
-        places.extend(OF_WORKTREE.map(|name| own.join(name)));
+    for submodule in Submodules::below([root.to_owned()]).places {
+        places.extend(of_submodule(&submodule, &repositories));
+        places.push(submodule);
     }
     places
 }
 
+/// What of git is protected at a place `.git` of a submodule. `known` are repositories that are protected with
+/// everything in them.
+fn of_submodule(place: &Path, known: &[PathBuf]) -> Vec<PathBuf> {
+    if place.symlink_metadata().is_err() {
+        // Nothing is in it before it is made.
+        return obeyed_in(place);
+    }
+    let is_known = |it: &PathBuf| known.iter().any(|known| it.starts_with(known.join(MODULES)));
+    let repositories = repository::at(place).into_iter().filter(|it| !is_known(it));
+    repositories.flat_map(|it| obeyed_by(&it)).collect()
+}
+
 /// What links lead to that lie in a protected directory.
 fn behind_links_in(place: &Path) -> Vec<PathBuf> {
+    behind_links(place, DEPTH_MAX, WALKED_MAX)
+}
+
+/// The same for links at the top of a directory, or a little below. It is looked through before every command.
+pub(super) fn behind_links_near(place: &Path) -> Vec<PathBuf> {
+    behind_links(place, NEAR_DEPTH_MAX, NEAR_ENTRIES_MAX)
+}
+
+fn behind_links(place: &Path, depth: usize, mut entries: usize) -> Vec<PathBuf> {
     let mut behind = Vec::new();
     let is_directory = place.symlink_metadata().is_ok_and(|it| it.is_dir());
-    let depth = if is_directory { DEPTH_MAX } else { 0 };
-    walk(place, depth, &mut { WALKED_MAX }, &mut |entry, kind| {
+    let depth = if is_directory { depth } else { 0 };
+    walk(place, depth, &mut entries, &mut |entry, kind| {
         if kind.is_symlink() {
             behind.extend(entry.canonicalize());
         }
@@ -200,17 +220,10 @@ fn named_below(place: &Path, file: &Metadata) -> Option<PathBuf> {
     name
 }
 
-/// Repositories of git that are submodules of one of these by now, with the place at which each is, and what git
-/// obeys there. `known` are left out.
-pub(crate) fn new_submodules(known: &[PathBuf]) -> Vec<(PathBuf, Vec<PathBuf>)> {
+/// The submodules of the repositories among these places, as they are by now.
+pub(crate) fn submodules(known: &[PathBuf]) -> Submodules {
     let repositories = known.iter().filter(|place| place.ends_with(GIT));
-    let roots = repositories.filter_map(|place| place.parent());
-    let below =
-        |root: &Path| gitlinks::below(root).into_iter().map(|name| root.join(name)).collect();
-    let submodules = roots.flat_map(|root| -> Vec<_> { below(root) });
-    let places = submodules.map(|submodule| submodule.join(GIT)).filter(|it| !known.contains(it));
-    let obeyed = |place: &Path| OF_REPOSITORY.map(|name| place.join(name)).into();
-    places.map(|place| (place.clone(), obeyed(&place))).collect()
+    Submodules::below(repositories.filter_map(|place| place.parent()).map(Path::to_owned))
 }
 
 /// Whether a place, as a directory, only leads to others: what else is in it is nobody's concern.
@@ -247,18 +260,24 @@ impl<'a> Named<'a> {
         let starred = stars.into_iter().map(|((above, star), rests)| {
             let (directories, is_cut) = star.directories(&above);
             let places = directories.iter().flat_map(|it| rests.iter().map(|rest| it.join(rest)));
-            Starred { places: places.flat_map(further).collect(), above, is_cut }
+            Starred { places: places.collect(), above, is_cut }.further()
         });
         Self { starred: starred.collect(), exact }
     }
 }
 
-/// The same for a name that may have one more star: older records have such names.
-fn further(place: PathBuf) -> Vec<PathBuf> {
-    if Star::first_in(&place).is_none() {
-        return vec![place];
+impl Starred {
+    /// The same, with what further stars in the names stand for.
+    fn further(mut self) -> Self {
+        let has_star = |place: &PathBuf| Star::first_in(place).is_some();
+        let (more, places) = self.places.into_iter().partition::<Vec<_>, _>(has_star);
+        self.places = places;
+        for Self { places, is_cut, .. } in Named::of(&more).starred {
+            self.places.extend(places);
+            self.is_cut |= is_cut;
+        }
+        self
     }
-    Named::of(&[place]).starred.into_iter().flat_map(|starred| starred.places).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -385,7 +404,6 @@ mod tests {
         assert!(is_cut());
     }
 
-    // Records of older versions have such names.
     #[test]
     fn a_name_with_several_stars_is_understood() {
         let directory = tempfile::tempdir().unwrap();
@@ -420,15 +438,36 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let (work, own) = (root.join("work"), root.join("main/.git/worktrees/work"));
-        fs::create_dir_all(&own).unwrap();
-        fs::create_dir(&work).unwrap();
+        let common = root.join("main/.git");
+        for place in [&work, &own.join("modules/lib"), &common.join("modules/a/lib")] {
+            fs::create_dir_all(place).unwrap();
+        }
         fs::write(work.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         fs::write(own.join("commondir"), "../..\n").unwrap();
-        fs::write(root.join("main/.git/config"), "").unwrap();
-        let found = found(&places(std::slice::from_ref(&work), &[], &[], None));
+        let settings = [common.clone(), common.join("modules/a/lib"), own.join("modules/lib")];
+        let settings = settings.map(|place| place.join("config"));
+        settings.iter().for_each(|file| fs::write(file, "").unwrap());
+        let mut wanted = vec![own.join("commondir"), work.join(".git")];
+        wanted.extend(settings);
+        wanted.sort();
+        assert_eq!(found(&places(std::slice::from_ref(&work), &[], &[], None)), wanted);
+    }
+
+    #[test]
+    fn what_a_file_names_as_repository_is_protected_as_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::write(root.join(".git"), "gitdir: .bare\n").unwrap();
+        fs::create_dir_all(root.join(".bare/hooks")).unwrap();
+        fs::create_dir_all(root.join(".bare/modules/lib")).unwrap();
+        fs::write(root.join(".bare/config"), "[core]\n\thooksPath = own\n").unwrap();
+        fs::write(root.join(".bare/modules/lib/config"), "[include]\npath=more\n").unwrap();
+        for name in ["own", ".bare/modules/lib/more"] {
+            fs::write(root.join(name), "").unwrap();
+        }
         assert_eq!(
-            found,
-            [root.join("main/.git/config"), own.join("commondir"), work.join(".git")]
+            names(&root, &[]),
+            ".bare/config .bare/hooks .bare/modules/lib/config .bare/modules/lib/more .git own"
         );
     }
 }

@@ -23,6 +23,12 @@ const WRITABLE: [&str; 8] = [
     "/dev/urandom",
 ];
 
+/// Places of the system. That a link leads there makes no secret of them.
+const SYSTEM: [&str; 9] =
+    ["/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"];
+/// Most places that are closed because links in closed places lead there.
+const BEHIND_CLOSED_MAX: usize = 100;
+
 /// When commands are confined, and to what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
@@ -120,13 +126,13 @@ impl Rules {
         self.with(workspace, &[])
     }
 
-    /// The same with directories that were added to the workspace.
-    fn with(&self, workspace: &Path, added: &[String]) -> Policy {
+    /// Where confined commands write: the workspace and the directories that were added to it, which come first, then
+    /// temporary directories and what the settings say.
+    pub fn written(&self, workspace: &Path, added: &[String]) -> Vec<PathBuf> {
         let temporary = std::env::temp_dir();
         let mut write = vec![workspace.to_owned()];
         // Recorded without links: what is one by now opens nothing when the wall is built.
         write.extend(added.iter().map(PathBuf::from).filter(|added| added.is_absolute()));
-        let roots = write.clone();
         for place in WRITABLE.map(PathBuf::from).iter().chain([&temporary]).chain(&self.write) {
             // What lies in another such place is open already, and may have become a link to
             // anywhere since.
@@ -140,7 +146,15 @@ impl Rules {
                 write.push(place);
             }
         }
-        let protect = protect::places(&roots, &write, &self.protect, self.home.as_deref());
+        write
+    }
+
+    /// The same with directories that were added to the workspace.
+    fn with(&self, workspace: &Path, added: &[String]) -> Policy {
+        let write = self.written(workspace, added);
+        let added = added.iter().filter(|added| Path::new(added).is_absolute()).count();
+        let roots = write.get(..=added).unwrap_or(&write);
+        let protect = protect::places(roots, &write, &self.protect, self.home.as_deref());
         let mut closed = Vec::new();
         for Lead { place, links } in self.closed.iter().map(|place| Lead::of(place)) {
             closed.push(place);
@@ -148,6 +162,7 @@ impl Rules {
             let is_open = |link: &PathBuf| write.iter().any(|root| link.starts_with(root));
             closed.extend(links.into_iter().filter(is_open));
         }
+        closed.extend(self.behind_closed(&write));
         // Who works in a place has opened it.
         closed.retain(|closed| !workspace.starts_with(closed));
         let Self { network, unix_sockets, limits, .. } = *self;
@@ -164,6 +179,21 @@ impl Rules {
             granted,
             looks: None,
         }
+    }
+
+    /// What links in closed places lead to: a key is the same by its other name. Not, where commands write: who works
+    /// there has opened it. And nothing that belongs to the system.
+    fn behind_closed(&self, written: &[PathBuf]) -> Vec<PathBuf> {
+        let is_own = |place: &&PathBuf| self.own.contains(place);
+        let theirs = self.closed.iter().filter(|place| !is_own(place));
+        let behind = theirs.flat_map(|place| protect::behind_links_near(place));
+        let is_free = |place: &PathBuf| {
+            let of_system = SYSTEM.iter().any(|system| place.starts_with(system));
+            let is_written = |root: &PathBuf| place.starts_with(root) || root.starts_with(place);
+            let is_around = self.home.as_ref().is_some_and(|home| home.starts_with(place));
+            of_system || is_around || written.iter().any(is_written)
+        };
+        behind.filter(|place| !is_free(place)).take(BEHIND_CLOSED_MAX).collect()
     }
 
     /// What a program may do that is to stay behind the wall as long as it runs, whoever asked for it; `None` if
@@ -259,6 +289,33 @@ mod tests {
         for place in [work.join("none/settings"), work.join("link")] {
             assert!(closed.contains(&place), "{closed:?}");
         }
+    }
+
+    #[test]
+    fn what_links_in_a_closed_place_lead_to_is_closed() {
+        let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for name in ["work", "ssh/deep", "dotfiles"] {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+        }
+        let file = |name: &str| std::fs::write(root.join(name), "key").unwrap();
+        ["dotfiles/id", "dotfiles/other", "work/mine"].into_iter().for_each(file);
+        let link = |to: &str, name: &str| {
+            std::os::unix::fs::symlink(to, root.join("ssh").join(name)).unwrap();
+        };
+        link("../dotfiles/id", "id");
+        link("../../dotfiles/other", "deep/other");
+        link("../work/mine", "mine");
+        link("/etc/passwd", "system");
+        link("..", "around");
+        let rules = Rules {
+            closed: vec![root.join("ssh")],
+            home: Some(root.clone()),
+            ..rules(When::Always)
+        };
+        let mut closed = rules.at(&root.join("work")).closed;
+        closed.sort();
+        assert_eq!(closed, ["dotfiles/id", "dotfiles/other", "ssh"].map(|name| root.join(name)));
     }
 
     #[test]

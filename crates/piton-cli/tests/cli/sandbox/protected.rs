@@ -298,3 +298,48 @@ async fn commands_beside_each_other_hide_nothing() {
     first.await.unwrap();
     assert!(!cell.work(".mcp.json").exists());
 }
+
+/// A workspace as a person made it, what a command makes of it, and a file that is the same then.
+const NAMED: [[&str; 3]; 5] = [
+    [
+        "git init -q --separate-git-dir=.bare .",
+        "echo evil >> .bare/config; mkdir -p .bare/hooks; echo evil > .bare/hooks/pre-commit",
+        ".bare/config",
+    ],
+    [
+        "git init -q .; echo '[include] path = ../shared.cfg ; ours' >> .git/config; echo '[core]' > shared.cfg",
+        "echo evil >> shared.cfg",
+        "shared.cfg",
+    ],
+    [
+        "git init -q .; git config extensions.worktreeConfig true; mkdir own; \
+         git config --worktree core.hooksPath own; echo mine > own/pre-commit",
+        "echo evil > own/pre-commit",
+        "own/pre-commit",
+    ],
+    ["echo 'Read @notes.md first.' > AGENTS.md", "echo evil > notes.md", "notes.md"],
+    [
+        "mkdir .claude; echo mine > n.md; echo '@../n.md' > .claude/CLAUDE.md",
+        "echo evil > n.md",
+        "n.md",
+    ],
+];
+
+#[test]
+fn what_repositories_and_instructions_name_is_the_same_after_a_command() {
+    if !can_hold() {
+        return;
+    }
+    for [made, command, file] in NAMED {
+        for (sandbox, failing) in [("off", ""), ("auto", ""), ("auto", "no-namespaces")] {
+            let world = World::new();
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-ec", made]).current_dir(world.work("")).env("HOME", world.path(""));
+            assert!(shell.status().unwrap().success(), "{made}");
+            let read = || fs::read_to_string(world.work(file)).ok();
+            let before = read();
+            let end = run(&world, command, sandbox, failing);
+            assert_eq!(read() == before, sandbox == "auto", "{command} {failing}: {end}");
+        }
+    }
+}

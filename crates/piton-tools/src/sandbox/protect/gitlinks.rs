@@ -1,23 +1,21 @@
 //! Submodules as git knows them: entries of the index that name a commit of another repository.
 //!
 //! `git status` runs git in each of them, which obeys the repository that it finds there. `.gitmodules` is a file like
-//! any other, and says less.
+//! any other, and says less. An index is read as git reads it, also behind a link, and in whole: one that cannot be
+//! read is told of, since git may read it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::reading::read;
-use crate::sandbox::looks::worktree::named_in;
+use super::reading::whole;
+use super::repository::{self, GIT};
 
-/// Where git finds the repository of a directory.
-pub(super) const GIT: &str = ".git";
-/// Most of an index that is read, in bytes.
-const INDEX_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// Most of a repository's settings that is read, in bytes.
-const SETTINGS_BYTES_MAX: u64 = 256 * 1024;
-/// Most submodules of a repository.
-const LINKS_MAX: usize = 1_000;
+/// Most that is read of all indexes below a directory, in bytes.
+const INDEXES_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// How long a digest is, in bytes. A repository has one of these kinds.
+const DIGESTS_BYTES: [usize; 2] = [20, 32];
 /// The mode of an entry that names a commit.
 const GITLINK: u32 = 0o160_000;
 /// Where the mode stands in an entry.
@@ -28,57 +26,122 @@ const STAT_BYTES: usize = 40;
 const EXTENDED: u16 = 0x4000;
 /// Entries before version 4 are as long as a multiple of this.
 const ALIGNED: usize = 8;
+/// The newest form of an index that is known.
+const VERSION_MAX: u32 = 4;
 /// The extension that says where the rest of a split index is.
 const SPLIT: &[u8] = b"link";
 
-/// The submodules of the repository of a directory, as paths from there on.
-pub(super) fn below(root: &Path) -> Vec<PathBuf> {
-    let place = root.join(GIT);
-    let repository = if place.is_dir() { Some(place) } else { named_in(&place, "gitdir: ", root) };
-    repository.map_or_else(Vec::new, |repository| of(&repository))
+/// The submodules below some directories, and those of submodules, whatever their depth.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Submodules {
+    /// The places `.git` of submodules, there or not.
+    pub(crate) places: Vec<PathBuf>,
+    /// Indexes that are there and cannot be read.
+    pub(crate) unread: Vec<PathBuf>,
 }
 
-fn of(repository: &Path) -> Vec<PathBuf> {
-    let Some(bytes) = read(&repository.join("index"), INDEX_BYTES_MAX) else { return Vec::new() };
-    let digest_bytes = digest_bytes(repository);
-    let mut names = Vec::new();
-    let rest = Entries::of(&bytes, digest_bytes).and_then(|entries| entries.links(&mut names));
-    if let Some(shared) = rest.and_then(|rest| shared(rest, digest_bytes))
-        && let Some(bytes) =
-            read(&repository.join(format!("sharedindex.{shared}")), INDEX_BYTES_MAX)
-    {
-        Entries::of(&bytes, digest_bytes).and_then(|entries| entries.links(&mut names));
+impl Submodules {
+    /// Looks from directories with repositories on, until nothing new is found.
+    pub(crate) fn below(roots: impl IntoIterator<Item = PathBuf>) -> Self {
+        let (mut all, mut seen) = (Self::default(), BTreeSet::new());
+        let (mut left, mut waiting) = (INDEXES_BYTES_MAX, roots.into_iter().collect::<Vec<_>>());
+        while let Some(root) = waiting.pop() {
+            // By its real name: a link could lead round in circles.
+            if !root.canonicalize().is_ok_and(|real| seen.insert(real)) {
+                continue;
+            }
+            let Some(own) = repository::at(&root.join(GIT)).into_iter().next() else { continue };
+            let Some(links) = links(&root, &own, &mut left) else {
+                all.unread.push(own.join("index"));
+                continue;
+            };
+            for submodule in links.iter().map(|link| root.join(link)) {
+                let place = submodule.join(GIT);
+                if place.symlink_metadata().is_ok() {
+                    waiting.push(submodule);
+                }
+                all.places.push(place);
+            }
+        }
+        all.places.sort();
+        all.places.dedup();
+        all
     }
-    let is_below = |path: &PathBuf| path.components().all(|it| matches!(it, Component::Normal(_)));
-    names.into_iter().map(path).filter(is_below).take(LINKS_MAX).collect()
+}
+
+/// The submodules of a repository, as paths from the directory on that it is for. `None` if it has an index that
+/// cannot be read.
+fn links(root: &Path, repository: &Path, left: &mut u64) -> Option<Vec<PathBuf>> {
+    let Some(bytes) = whole(&repository.join("index"), left).ok()? else { return Some(Vec::new()) };
+    let forms = DIGESTS_BYTES.map(|digest_bytes| Form { root, repository, digest_bytes });
+    // What is an index in both forms is taken for both.
+    let read: Vec<_> = forms.iter().filter_map(|form| form.links(&bytes, left)).collect();
+    let is_below = |path: &PathBuf| {
+        !path.as_os_str().is_empty()
+            && path.components().all(|it| matches!(it, Component::Normal(_)))
+    };
+    let names = |read: Vec<Vec<Vec<u8>>>| read.into_iter().flatten().map(path).filter(is_below);
+    (!read.is_empty()).then(|| names(read).collect())
 }
 
 fn path(name: Vec<u8>) -> PathBuf {
     OsString::from_vec(name).into()
 }
 
-/// How long a digest of this repository is.
-fn digest_bytes(repository: &Path) -> usize {
-    let settings = read(&repository.join("config"), SETTINGS_BYTES_MAX).unwrap_or_default();
-    let settings = String::from_utf8_lossy(&settings);
-    let is_long = |line: &str| {
-        let line = line.to_ascii_lowercase();
-        line.trim_start().starts_with("objectformat") && line.contains("sha256")
-    };
-    if settings.lines().any(is_long) { 32 } else { 20 }
+/// How the index of a repository is written.
+struct Form<'a> {
+    root: &'a Path,
+    repository: &'a Path,
+    digest_bytes: usize,
 }
 
-/// The name of the shared index that the extensions of a split one name.
-fn shared(mut rest: &[u8], digest_bytes: usize) -> Option<String> {
-    loop {
-        let (name, behind) = rest.split_at_checked(4)?;
-        let length = usize::try_from(number(behind, 0)?).ok()?;
-        let (data, behind) = behind.get(4..)?.split_at_checked(length)?;
-        if name == SPLIT {
-            let digits = data.get(..digest_bytes)?.iter().flat_map(|it| [it >> 4, it & 0xf]);
-            return digits.map(|digit| char::from_digit(digit.into(), 16)).collect();
+impl Form<'_> {
+    /// The names of submodules in an index and in the shared one that it names.
+    fn links(&self, bytes: &[u8], left: &mut u64) -> Option<Vec<Vec<u8>>> {
+        let mut links = Vec::new();
+        let mut is_replaced = false;
+        let rest = Entries::of(bytes, self.digest_bytes)?.read(|mode, name| {
+            // In place of another one, which has the name.
+            is_replaced |= mode == GITLINK && name.is_empty();
+            if mode == GITLINK {
+                links.push(name.to_vec());
+            }
+        })?;
+        let Some(shared) = self.shared(rest)? else { return Some(links) };
+        let shared = self.repository.join(format!("sharedindex.{shared}"));
+        let bytes = whole(&shared, left).ok()??;
+        Entries::of(&bytes, self.digest_bytes)?.read(|mode, name| {
+            let is_directory = || {
+                let place = self.root.join(path(name.to_vec()));
+                place.symlink_metadata().is_ok_and(|it| it.is_dir())
+            };
+            if mode == GITLINK || is_replaced && is_directory() {
+                links.push(name.to_vec());
+            }
+        })?;
+        Some(links)
+    }
+
+    /// The name of the shared index that extensions give, if they do. `None` if they cannot be read.
+    fn shared(&self, rest: &[u8]) -> Option<Option<String>> {
+        // The digest of the whole stands at the end.
+        let mut rest = rest.get(..rest.len().checked_sub(self.digest_bytes)?)?;
+        let mut shared = None;
+        while !rest.is_empty() {
+            let (name, behind) = rest.split_at_checked(4)?;
+            let length = usize::try_from(number(behind, 0)?).ok()?;
+            let (data, behind) = behind.get(4..)?.split_at_checked(length)?;
+            if name == SPLIT {
+                let digest = data.get(..self.digest_bytes)?;
+                let digits = digest.iter().flat_map(|it| [it >> 4, it & 0xf]);
+                let name: Option<String> =
+                    digits.map(|digit| char::from_digit(digit.into(), 16)).collect();
+                // Nothing but noughts names no file.
+                shared = Some(name?).filter(|name| name.bytes().any(|it| it != b'0'));
+            }
+            rest = behind;
         }
-        rest = behind;
+        Some(shared)
     }
 }
 
@@ -94,16 +157,20 @@ impl<'a> Entries<'a> {
     fn of(bytes: &'a [u8], digest_bytes: usize) -> Option<Self> {
         let rest = bytes.strip_prefix(b"DIRC")?;
         let (version, count) = (number(rest, 0)?, number(rest, 4)?);
-        Some(Self { rest: rest.get(8..)?, version, count, digest_bytes })
+        (version <= VERSION_MAX).then_some(Self {
+            rest: rest.get(8..)?,
+            version,
+            count,
+            digest_bytes,
+        })
     }
 
-    /// Takes the names of those that are submodules, and returns what stands behind all entries.
-    fn links(mut self, names: &mut Vec<Vec<u8>>) -> Option<&'a [u8]> {
+    /// Shows the mode and the name of each, and returns what stands behind all of them.
+    fn read(mut self, mut show: impl FnMut(u32, &[u8])) -> Option<&'a [u8]> {
         let mut name = Vec::new();
         for _ in 0..self.count {
-            if self.next(&mut name)? == GITLINK {
-                names.push(name.clone());
-            }
+            let mode = self.next(&mut name)?;
+            show(mode, &name);
         }
         Some(self.rest)
     }
@@ -151,6 +218,7 @@ fn varint(bytes: &mut &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::symlink;
     use std::process::Command;
 
     use super::*;
@@ -159,6 +227,17 @@ mod tests {
         let mut command = Command::new("git");
         command.args(arguments.split(' ')).current_dir(root).env("HOME", root);
         assert!(command.status().unwrap().success(), "{arguments}");
+    }
+
+    fn below(root: &Path) -> Vec<PathBuf> {
+        let Submodules { places, unread } = Submodules::below([root.to_owned()]);
+        assert_eq!(unread, [] as [PathBuf; 0]);
+        let name = |place: &PathBuf| place.parent().unwrap().strip_prefix(root).unwrap().to_owned();
+        places.iter().map(name).collect()
+    }
+
+    fn unread(root: &Path) -> Vec<PathBuf> {
+        Submodules::below([root.to_owned()]).unread
     }
 
     #[test]
@@ -195,25 +274,89 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_index_has_no_submodules() {
+    fn an_index_that_cannot_be_read_is_told_of() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::create_dir(root.join(".git")).unwrap();
+        let index = root.join(".git/index");
+        assert_eq!(unread(root), [] as [PathBuf; 0]);
         for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x02\xff\xff\xff\xffshort", b"other"] {
-            fs::write(root.join(".git/index"), bytes).unwrap();
-            assert!(below(root).is_empty());
+            fs::write(&index, bytes).unwrap();
+            assert_eq!(unread(root), [index.clone()]);
         }
+        fs::File::create(&index).unwrap().set_len(INDEXES_BYTES_MAX + 1).unwrap();
+        assert_eq!(unread(root), [index.clone()], "it is too large");
+        fs::remove_file(&index).unwrap();
+        // Nobody is held up.
+        assert!(Command::new("mkfifo").arg(&index).status().unwrap().success());
+        assert_eq!(unread(root), [index.clone()]);
+        fs::remove_file(&index).unwrap();
+        symlink("none", &index).unwrap();
+        assert_eq!(unread(root), [index]);
     }
 
-    // A command may put one there, and whoever puts it back looks for submodules first.
     #[test]
-    fn settings_that_are_a_pipe_hold_up_nobody() {
+    fn an_index_and_a_shared_one_are_read_behind_links() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         git(root, "init -q");
         git(root, &format!("update-index --add --cacheinfo 160000,{},sub", "1".repeat(40)));
-        fs::remove_file(root.join(".git/config")).unwrap();
-        assert!(Command::new("mkfifo").arg(root.join(".git/config")).status().unwrap().success());
+        git(root, "update-index --split-index");
+        let repository = root.join(".git");
+        let names = fs::read_dir(&repository).unwrap().flatten();
+        let names = names.map(|it| it.file_name().into_string().unwrap());
+        for name in names.filter(|name| name.contains("index")).collect::<Vec<_>>() {
+            let moved = format!("moved-{name}");
+            fs::rename(repository.join(&name), repository.join(&moved)).unwrap();
+            symlink(&moved, repository.join(&name)).unwrap();
+        }
         assert_eq!(below(root), [PathBuf::from("sub")]);
+    }
+
+    // In a split index the name of an entry in another one's place stands in the shared file only.
+    #[test]
+    fn a_file_that_becomes_a_submodule_in_a_split_index_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        git(root, "init -q");
+        for name in ["sub", "z"] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        git(root, "add .");
+        git(root, "update-index --split-index");
+        let digest = "1".repeat(40);
+        git(root, &format!("update-index --cacheinfo 160000,{digest},sub"));
+        fs::remove_file(root.join("sub")).unwrap();
+        fs::create_dir(root.join("sub")).unwrap();
+        assert_eq!(below(root), [PathBuf::from("sub")]);
+    }
+
+    #[test]
+    fn submodules_of_submodules_are_found_however_many_stand_in_front() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let digest = "1".repeat(40);
+        let deep = root.join("zsub/deep");
+        for place in [&root, &root.join("zsub"), &deep] {
+            fs::create_dir_all(place).unwrap();
+            git(place, "init -q");
+        }
+        symlink("..", root.join("zsub/round")).unwrap();
+        let add = |place: &Path, name| {
+            git(place, &format!("update-index --add --cacheinfo 160000,{digest},{name}"));
+        };
+        add(&root.join("zsub"), "deep");
+        add(&root.join("zsub"), "round");
+        let list: String =
+            (0..1_050).map(|number| format!("160000 {digest}\ta{number:05}\n")).collect();
+        let list = format!("{list}160000 {digest}\tzsub\n");
+        let mut adding = Command::new("git");
+        adding.args(["update-index", "--add", "--index-info"]).current_dir(&root);
+        let mut adding = adding.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut adding.stdin.take().unwrap(), list.as_bytes()).unwrap();
+        assert!(adding.wait().unwrap().success());
+        let found = below(&root);
+        assert_eq!(found.len(), 1_053);
+        assert!(found.contains(&"zsub/deep".into()) && found.contains(&"zsub/round".into()));
     }
 }

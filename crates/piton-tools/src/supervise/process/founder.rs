@@ -41,9 +41,11 @@ pub(super) fn founder(socket: OwnedFd, policy: &Policy) -> Command {
     command
 }
 
-/// Says for which policy a place is to be founded.
+/// Says for which policy a place is to be founded. Of what it protects only what is there is told: a repository may
+/// name more places than a message holds.
 pub(super) fn order(socket: &OwnedFd, policy: &Policy) -> io::Result<()> {
-    say(socket, policy, None)
+    let protect = sandbox::found(&policy.protect);
+    say(socket, &Policy { protect, ..policy.clone() }, None)
 }
 
 /// A place that was founded.

@@ -39,7 +39,7 @@ use super::log::{self, Intent, Record, Story, Witness};
 use super::verdict::{Lock, Verdict, verdict};
 use crate::fail;
 use crate::files::digest;
-use crate::sandbox::{self, Policy};
+use crate::sandbox::{self, Policy, Submodules};
 
 /// Where the list lies, beside the records of all conversations. No conversation has such a name.
 const LIST: &str = ".guarded";
@@ -67,6 +67,9 @@ struct Note {
     /// Where the command may write.
     roots: Vec<Raw>,
     before: Scene,
+    /// Indexes of git that could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<Raw>,
 }
 
 /// Notes what a policy protects, and what stands there, for a call that is about to start. The record is in
@@ -312,8 +315,9 @@ impl Note {
 
     fn of(policy: &Policy, places: &[PathBuf], elsewhere: &[PathBuf], before: Scene) -> Self {
         let raw = |paths: &[PathBuf]| paths.iter().map(|path| Raw::of(path)).collect();
+        let unread = raw(&sandbox::submodules(places).unread);
         let (places, elsewhere, roots) = (raw(places), raw(elsewhere), raw(&policy.write));
-        Self { places, elsewhere, roots, before }
+        Self { places, elsewhere, roots, before, unread }
     }
 
     fn paths(&self) -> Vec<PathBuf> {
@@ -325,7 +329,7 @@ impl Note {
         let places = self.paths();
         let mut differences = self.before.differences(&Scene::read(&places));
         differences.retain(|difference| !harmless::is_harmless(difference));
-        differences.extend(new_submodules(&places));
+        differences.extend(self.of_submodules(&places));
         let is_whole = |it: &&Difference| it.before.is_none() && it.after == Some(Thing::Odd);
         let whole: Vec<_> =
             differences.iter().filter(is_whole).map(|it| it.place.clone()).collect();
@@ -334,6 +338,20 @@ impl Note {
             |place: &Path| place.ancestors().skip(1).any(|it| whole.iter().any(|w| w == it));
         differences.retain(|it| it.before.is_some() || !goes_along(&it.place));
         differences
+    }
+
+    /// Repositories that have become submodules and in which git would obey something, and indexes that say of no
+    /// submodules any more since they cannot be read.
+    fn of_submodules(&self, places: &[PathBuf]) -> Vec<Difference> {
+        let known: BTreeSet<_> = places.iter().collect();
+        let Submodules { places: submodules, unread } = sandbox::submodules(places);
+        let new = submodules.into_iter().filter(|place| !known.contains(place) && is_obeyed(place));
+        let hidden = unread.into_iter().filter(|place| !self.unread.contains(&Raw::of(place)));
+        let difference = |place: PathBuf| {
+            let thing = Scene::read(std::slice::from_ref(&place)).at(&place).cloned();
+            Difference { place, before: None, after: Some(thing.unwrap_or(Thing::Odd)) }
+        };
+        new.chain(hidden).map(difference).collect()
     }
 
     fn put_back(&self, difference: &Difference) -> io::Result<()> {
@@ -360,6 +378,7 @@ impl Note {
             elsewhere: Vec::new(),
             roots: Vec::new(),
             before: Scene::default(),
+            unread: Vec::new(),
         };
         let both: Vec<_> = self.before.places().chain(scene.places()).collect();
         for place in both {
@@ -370,19 +389,14 @@ impl Note {
     }
 }
 
-/// Repositories that have become submodules, and in which git would obey something.
-fn new_submodules(places: &[PathBuf]) -> Vec<Difference> {
-    let is_quiet = |obeyed: &[PathBuf]| {
-        let new = Scene::default().differences(&Scene::read(obeyed));
+/// Whether git would obey something at a place `.git`.
+fn is_obeyed(place: &Path) -> bool {
+    let Ok(metadata) = place.symlink_metadata() else { return false };
+    let is_quiet = || {
+        let new = Scene::default().differences(&Scene::read(&sandbox::obeyed_by(place)));
         new.iter().all(harmless::is_harmless)
     };
-    let difference = |(place, obeyed): (PathBuf, Vec<PathBuf>)| {
-        let is_directory = place.symlink_metadata().ok()?.is_dir();
-        let thing = Scene::read(std::slice::from_ref(&place)).at(&place).cloned();
-        let after = Some(thing.unwrap_or(Thing::Odd));
-        (!(is_directory && is_quiet(&obeyed))).then_some(Difference { place, before: None, after })
-    };
-    sandbox::new_submodules(places).into_iter().filter_map(difference).collect()
+    !(metadata.is_dir() && is_quiet())
 }
 
 /// What a place was changed to.

@@ -48,8 +48,7 @@ fn is_plain(line: &str) -> bool {
 /// Whether a file is what `git worktree add` writes: that the repository is the one around it, or where the new
 /// worktree lies.
 fn is_of_worktree(place: &Path, text: &str) -> bool {
-    let is_own =
-        place.parent().and_then(Path::parent).is_some_and(|it| it.ends_with(".git/worktrees"));
+    let is_own = place.parent().and_then(Path::parent).is_some_and(|it| it.ends_with("worktrees"));
     let is_line = text.ends_with('\n') && text.lines().count() == 1;
     let says_so = (place.ends_with("commondir") && text == "../..\n")
         || (place.ends_with("gitdir") && is_line && text.ends_with("/.git\n"));

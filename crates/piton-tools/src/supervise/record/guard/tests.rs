@@ -289,3 +289,84 @@ fn records_that_were_removed_are_not_made_anew() {
     begun.end();
     assert!(!bench.root.join("calls").exists());
 }
+
+fn git(root: &Path, arguments: &str) {
+    let mut command = std::process::Command::new("git");
+    command.args(arguments.split(' ')).current_dir(root).env("HOME", "/nonexistent");
+    assert!(command.status().unwrap().success(), "{arguments}");
+}
+
+/// Makes a repository that names a program, as a submodule of the one at `root`.
+fn add_evil(root: &Path) {
+    fs::create_dir(root.join("evil")).unwrap();
+    git(&root.join("evil"), "init -q");
+    git(&root.join("evil"), "config core.fsmonitor evil");
+    git(root, &format!("update-index --add --cacheinfo 160000,{},evil", "1".repeat(40)));
+}
+
+impl Bench {
+    /// With a repository that git made.
+    fn with_git() -> Self {
+        let bench = Self::new();
+        fs::remove_dir_all(bench.work(".git")).unwrap();
+        git(&bench.work(""), "init -q");
+        bench
+    }
+
+    fn is_evil_obeyed(&self) -> bool {
+        self.work("evil/.git").exists() || self.work("sub/evil/.git").exists()
+    }
+}
+
+// Git follows a link at the place of its index.
+#[test]
+fn a_submodule_that_an_index_behind_a_link_names_is_not_obeyed() {
+    let bench = Bench::with_git();
+    let begun = bench.begin("1");
+    add_evil(&bench.work(""));
+    fs::rename(bench.work(".git/index"), bench.work(".git/ix")).unwrap();
+    symlink("ix", bench.work(".git/index")).unwrap();
+    assert_eq!(begun.end(), [".git Made"]);
+    assert!(!bench.is_evil_obeyed());
+}
+
+#[test]
+fn a_submodule_of_a_new_submodule_is_not_obeyed() {
+    let bench = Bench::with_git();
+    let begun = bench.begin("1");
+    fs::create_dir(bench.work("sub")).unwrap();
+    git(&bench.work("sub"), "init -q");
+    add_evil(&bench.work("sub"));
+    let digest = "2".repeat(40);
+    git(&bench.work(""), &format!("update-index --add --cacheinfo 160000,{digest},sub"));
+    assert_eq!(begun.end(), [".git Made"]);
+    assert!(!bench.is_evil_obeyed() && bench.work("sub/.git").exists());
+}
+
+// It may name submodules to git.
+#[test]
+fn an_index_that_cannot_be_read_any_more_is_put_aside() {
+    let bench = Bench::with_git();
+    let begun = bench.begin("1");
+    fs::write(bench.work(".git/index"), "DIRC").unwrap();
+    assert_eq!(begun.end(), ["index Made"]);
+    assert!(!bench.work(".git/index").exists());
+    fs::write(bench.work(".git/index"), "mine").unwrap();
+    assert_eq!(bench.begin("2").end(), [] as [String; 0], "it was so before");
+    assert_eq!(bench.read(".git/index"), "mine");
+}
+
+#[test]
+fn submodules_of_submodules_that_were_there_before_are_no_change() {
+    let bench = Bench::with_git();
+    fs::create_dir(bench.work("sub")).unwrap();
+    git(&bench.work("sub"), "init -q");
+    add_evil(&bench.work("sub"));
+    let digest = "2".repeat(40);
+    git(&bench.work(""), &format!("update-index --add --cacheinfo 160000,{digest},sub"));
+    let begun = bench.begin("1");
+    assert_eq!(begun.end(), [] as [String; 0]);
+    let begun = bench.begin("2");
+    git(&bench.work("sub/evil"), "config core.fsmonitor worse");
+    assert_eq!(begun.end(), ["config Changed"]);
+}
