@@ -188,6 +188,8 @@ impl ServerFault {
             Self::NotTrusted { .. } => vec![
                 "to trust a certificate of your own: SSL_CERT_FILE=FILE piton attach …".into(),
                 "the address must have the name that the certificate was made for".into(),
+                "a certificate that vouches for itself must say basicConstraints=critical,CA:FALSE"
+                    .into(),
             ],
             Self::NotPiton { .. } => vec!["piton serve prints the address of a server".into()],
             Self::Newer { .. } => vec!["bring this piton up to date".into()],
