@@ -109,7 +109,7 @@ impl Agent {
     /// call, so it is kept where no tool can write.
     pub fn server_place(&self, workspace: &Path) -> Place {
         let lists = self.settings.home.join("mcp-tools");
-        Place { workspace: workspace.to_owned(), lists, http }
+        Place { workspace: workspace.to_owned(), lists, calls: self.settings.calls(), http }
     }
 
     fn own_servers(&self, overrides: &Overrides) -> Vec<ServerSettings> {

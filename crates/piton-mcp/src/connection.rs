@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::io;
+use std::mem;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
+use piton_tools::server::{Guard, Stretch};
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion};
 use rmcp::service::{
@@ -20,6 +22,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::handler::{Desk, Handler};
@@ -51,6 +54,10 @@ pub(crate) struct Connection {
     pub(crate) handler: Handler,
     /// The program behind it, if it is one of ours.
     process: Mutex<Option<Process>>,
+    /// What is compared while it works, if that program is confined.
+    guard: Option<Guard>,
+    /// What it changed before its first call, for the model.
+    notes: Lock<Vec<String>>,
     /// Whether it is not to be used for another call.
     spoiled: AtomicBool,
     /// Who it is.
@@ -93,16 +100,36 @@ impl Connection {
         settings: &ServerSettings,
         place: &Place,
     ) -> Result<Self, ConnectFault> {
+        let guard = guard(settings, place).map_err(|lack| ConnectFault {
+            reason: unconfined(settings, &lack),
+            complaints: String::new(),
+        })?;
+        let stretch = begin(guard.as_ref()).await;
+        let mut opened = Self::open_guarded(settings, place, guard).await;
+        let notes = settle(stretch).await;
+        match &mut opened {
+            Ok(connection) => connection.notes = Lock::new(notes),
+            Err(fault) => notes.iter().for_each(|note| fault.reason.extend([" ", note])),
+        }
+        opened
+    }
+
+    async fn open_guarded(
+        settings: &ServerSettings,
+        place: &Place,
+        guard: Option<Guard>,
+    ) -> Result<Self, ConnectFault> {
         let first = ClientLifecycleMode::Initialize;
+        let own = (settings, guard.as_ref());
         let (mut process, mut refused) = (None, None);
         let opened = timeout(settings.connect_wait, async {
-            match attempt(settings, place, first, &mut process).await {
+            match attempt(own, place, first, &mut process).await {
                 // It may speak only the newest revision, which has no such greeting.
                 Err(Greeting::Refused(why)) => {
                     refused = Some(why);
                     let versions = vec![ProtocolVersion::V_2026_07_28];
                     let mode = ClientLifecycleMode::Discover { preferred_versions: versions };
-                    attempt(settings, place, mode, &mut process).await
+                    attempt(own, place, mode, &mut process).await
                 }
                 opened => opened,
             }
@@ -115,7 +142,18 @@ impl Connection {
                     process.is_connected();
                 }
                 let (process, spoiled) = (Mutex::new(process), AtomicBool::new(false));
-                return Ok(Self { service, wire, handler, process, spoiled, about, listing });
+                let notes = Lock::default();
+                return Ok(Self {
+                    service,
+                    wire,
+                    handler,
+                    process,
+                    guard,
+                    notes,
+                    spoiled,
+                    about,
+                    listing,
+                });
             }
             Ok(Err(Greeting::Refused(reason) | Greeting::Odd(reason))) => (reason, true),
             Ok(Err(Greeting::Failed(reason))) => (reason, false),
@@ -196,13 +234,30 @@ impl Connection {
         format!("{status}{}", told(&process.complaints()))
     }
 
+    /// It works from here on, until that is settled.
+    pub(crate) async fn begin(&self) -> Option<Stretch> {
+        begin(self.guard.as_ref()).await
+    }
+
+    /// Puts back what it changed of what others obey since `stretch` began; notes for the model say so, also of what
+    /// it changed before.
+    pub(crate) async fn settle(&self, stretch: Option<Stretch>) -> Vec<String> {
+        let new = settle(stretch).await;
+        let mut notes = mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        notes.extend(new);
+        notes
+    }
+
     /// Takes leave: closes its input, waits for a moment, then ends it.
     pub(crate) async fn close(&self) {
+        let stretch = self.begin().await;
         self.service.cancellation_token().cancel();
         self.wire.gone.cancelled().await;
         if let Some(process) = self.process.lock().await.as_mut() {
             process.end().await;
         }
+        // The model has no further call to be told with.
+        settle(stretch).await;
     }
 }
 
@@ -218,8 +273,28 @@ enum Greeting {
 
 type Opened = (RunningService<RoleClient, Handler>, Arc<Wire>, Handler, Listing);
 
+/// What is compared around a server, and what it may do; none if it is not confined. Without a wall it is not started:
+/// the end of a sentence says why.
+fn guard(settings: &ServerSettings, place: &Place) -> Result<Option<Guard>, String> {
+    let (Ok(Launch::Program { .. }), Some(rules)) = (&settings.launch, &settings.rules) else {
+        return Ok(None);
+    };
+    let policy = rules.around(&place.workspace)?;
+    Ok(policy.map(|policy| Guard::new(policy, place.calls.clone())))
+}
+
+async fn begin(guard: Option<&Guard>) -> Option<Stretch> {
+    let guard = guard?.clone();
+    spawn_blocking(move || guard.begin()).await.ok()
+}
+
+async fn settle(stretch: Option<Stretch>) -> Vec<String> {
+    let Some(stretch) = stretch else { return Vec::new() };
+    spawn_blocking(move || stretch.settle()).await.unwrap_or_default()
+}
+
 async fn attempt(
-    settings: &ServerSettings,
+    (settings, guard): (&ServerSettings, Option<&Guard>),
     place: &Place,
     mode: ClientLifecycleMode,
     process: &mut Option<Process>,
@@ -229,13 +304,10 @@ async fn attempt(
         Launch::Program { command, args, env, cwd } => {
             let directory = cwd.as_ref().map_or_else(PathBuf::new, Clone::clone);
             let directory = place.workspace.join(directory);
-            let rules = settings.rules.as_ref();
-            let policy = rules.map(|rules| rules.around(&place.workspace)).transpose();
-            let policy = policy.map_err(|lack| Greeting::Failed(unconfined(settings, &lack)))?;
-            let policy = policy.flatten();
-            let policy = policy.as_ref();
+            let policy = guard.map(|guard| &guard.policy);
             let program = Program { command, args, env, directory: &directory, policy };
             let (started, pipes) = Process::start(program)
+                .await
                 .map_err(|error| Greeting::Failed(format!("cannot start {command}: {error}")))?;
             // The one before it, if there was one, ends here.
             *process = Some(started);

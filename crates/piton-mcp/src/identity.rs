@@ -90,7 +90,8 @@ mod tests {
     fn identity(written: &WrittenServer, workspace: &Path) -> Identity {
         let settings = written.settle("a", Origin::Settings, &Expand::new(&|_| None, &[]));
         let http = || Err(String::new());
-        let place = Place { workspace: workspace.to_owned(), lists: PathBuf::new(), http };
+        let (lists, calls) = (PathBuf::new(), PathBuf::new());
+        let place = Place { workspace: workspace.to_owned(), lists, calls, http };
         Identity::of(&settings, &place).unwrap()
     }
 

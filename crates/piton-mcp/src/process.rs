@@ -11,9 +11,10 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use piton_tools::sandbox::{Policy, start_behind};
+use piton_tools::sandbox::{Kernel, Policy, start_behind};
+use piton_tools::{fail, server};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::io::{AsyncReadExt as _, copy, sink};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy, sink};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -42,6 +43,8 @@ const BASE: [&str; 17] = [
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
 ];
+/// The program that runs, also if its file was replaced.
+const OWN_PROGRAM: &str = "/proc/self/exe";
 /// How much of what a server complains of is kept, in bytes.
 const STDERR_BYTES_MAX: usize = 8 * 1024;
 /// How much of it is told, in bytes.
@@ -85,26 +88,19 @@ pub(crate) struct Program<'a> {
 
 impl Process {
     /// Starts it.
-    pub(crate) fn start(program: Program<'_>) -> io::Result<(Self, Pipes)> {
-        let passed = program.policy.map(|policy| policy.env.as_slice()).unwrap_or_default();
-        let mut command = within_limits(program);
-        command
-            .args(program.args)
-            .env_clear()
-            .envs(base())
-            .envs(present(passed))
-            .envs(program.env)
-            .current_dir(program.directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // Ctrl-C is meant for the agent, and processes of the server end with the server.
-            .process_group(0)
-            .kill_on_drop(true);
-        let mut child = match program.policy {
-            None => command.spawn()?,
-            Some(policy) => behind(policy, command)?,
+    pub(crate) async fn start(program: Program<'_>) -> io::Result<(Self, Pipes)> {
+        let child = match program.policy {
+            None => furnished(Command::new(resolved(program)), program).spawn()?,
+            Some(policy) => match founded(policy, program).await {
+                Ok(Some(child)) => child,
+                // Where there are no namespaces the walls stand without.
+                Ok(None) | Err(_) => behind(policy, furnished(within_limits(program), program))?,
+            },
         };
+        Self::of(child)
+    }
+
+    fn of(mut child: Child) -> io::Result<(Self, Pipes)> {
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a pipe is missing"));
@@ -206,13 +202,55 @@ fn resolved(program: Program<'_>) -> OsString {
 
 /// The program, or a shell that becomes it within its limits.
 fn within_limits(program: Program<'_>) -> Command {
+    let mut words = words(program).into_iter();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    command
+}
+
+/// The same as words.
+fn words(program: Program<'_>) -> Vec<OsString> {
     let limits = program.policy.map(|policy| policy.limits.words()).unwrap_or_default();
     if limits.is_empty() {
-        return Command::new(resolved(program));
+        return vec![resolved(program)];
     }
-    let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(format!("{limits}exec \"$0\" \"$@\"")).arg(resolved(program));
+    let line = format!("{limits}exec \"$0\" \"$@\"");
+    vec!["/bin/sh".into(), "-c".into(), line.into(), resolved(program)]
+}
+
+/// A command with what every server gets: its arguments, few variables, and pipes.
+fn furnished(mut command: Command, program: Program<'_>) -> Command {
+    let passed = program.policy.map(|policy| policy.env.as_slice()).unwrap_or_default();
     command
+        .args(program.args)
+        .env_clear()
+        .envs(base())
+        .envs(present(passed))
+        .envs(program.env)
+        .current_dir(program.directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Ctrl-C is meant for the agent, and processes of the server end with the server.
+        .process_group(0)
+        .kill_on_drop(true);
+    command
+}
+
+/// Starts a program in namespaces of its own; `None` if there are none here.
+async fn founded(policy: &Policy, program: Program<'_>) -> io::Result<Option<Child>> {
+    if fail::wanted("no-namespaces") || Kernel::ask().landlock.is_none() {
+        return Ok(None);
+    }
+    let mut command = Command::new(OWN_PROGRAM);
+    command.arg0("piton").args(server::arguments()).args(words(program));
+    let mut child = furnished(command, program).spawn()?;
+    let (Some(input), Some(output)) = (&mut child.stdin, &mut child.stdout) else {
+        return Ok(None);
+    };
+    input.write_all(&server::order(policy)?).await?;
+    let is_founded = output.read_u8().await.is_ok_and(|byte| byte == server::FOUNDED);
+    Ok(is_founded.then_some(child))
 }
 
 fn base() -> impl Iterator<Item = (&'static OsStr, OsString)> {

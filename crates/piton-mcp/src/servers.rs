@@ -154,7 +154,10 @@ done"#;
             WrittenServer { command: Some("sh".into()), args, ..WrittenServer::default() };
         let settings = written.settle("s", Origin::Settings, &Expand::new(&|_| None, &[]));
         let (lists, http) = (home.join("lists"), || Err(String::new()));
-        Servers::new(vec![settings], Place { workspace: home.to_owned(), lists, http })
+        Servers::new(
+            vec![settings],
+            Place { workspace: home.to_owned(), lists, calls: home.join("calls"), http },
+        )
     }
 
     async fn names(servers: &Servers, freshness: Freshness) -> Vec<String> {
@@ -200,7 +203,8 @@ done"#;
             servers.push(written.settle(name, Origin::Settings, &Expand::new(&|_| None, &[])));
         }
         let (lists, http) = (home.path().join("lists"), || Err(String::new()));
-        let place = Place { workspace: home.path().to_owned(), lists, http };
+        let calls = home.path().join("calls");
+        let place = Place { workspace: home.path().to_owned(), lists, calls, http };
         let offer = Servers::new(servers, place).tools(Freshness::Fresh).await;
         assert!(offer.tools.is_empty());
         assert_eq!(offer.notes.len(), 3, "{:?}", offer.notes);

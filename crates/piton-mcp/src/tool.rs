@@ -5,7 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Handle, ToolSpec};
 use piton_core::id::CallId;
-use piton_tools::{Arguments, Finished, Job, Prepared, Ran, Refusal, Settled, Site, Tool, fail};
+use piton_tools::server::Stretch;
+use piton_tools::{
+    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Ran, Refusal, Settled, Site, Tool, fail,
+};
 
 use crate::call::{Called, call};
 use crate::connection::Connection;
@@ -16,6 +19,11 @@ use crate::outcome::finished;
 use crate::round::Round;
 use crate::server::Server;
 use crate::task::{TaskName, Unseen, ended, follow};
+use crate::text::head;
+
+/// Most bytes of notes on what a server changed.
+const NOTES_BYTES_MAX: usize = 8 * 1024;
+const _: () = assert!(NOTES_BYTES_MAX < OUTPUT_BYTES_MAX / 2);
 
 /// One tool of one server.
 #[derive(Debug)]
@@ -31,35 +39,54 @@ impl McpTool {
         Self { server, tool, spec }
     }
 
-    async fn perform(&self, job: Job) -> (Ended, String) {
+    async fn perform(&self, job: Job) -> Performed {
         if let Some(task) = TaskName::read(&job.handle) {
-            return (follow(&self.server, &OpenCall::alone(job), &task).await, String::new());
+            // One that cannot be reached now may be, later.
+            let connection = self.server.connection().await.ok();
+            let stretch = begin(connection.as_deref()).await;
+            let ended = follow(&self.server, &OpenCall::alone(job), &task).await;
+            let notes = settle(connection.as_deref(), stretch).await;
+            return Performed { notes, ..Performed::of(ended) };
         }
         let (cancel, is_round) = (job.cancel.clone(), Round::read(&job.handle).is_some());
         let connection = tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                return (Ended::NeverSent("the user interrupted".into()), String::new());
+                return Performed::of(Ended::NeverSent("the user interrupted".into()));
             }
             connection = self.server.connection() => connection,
         };
         let connection = match connection {
             Ok(connection) => connection,
             // What a server did before it asked back, nobody knows.
-            Err(fault) if is_round => return (Ended::Lost(fault.to_string()), String::new()),
-            Err(fault) => return (Ended::NeverSent(fault.to_string()), String::new()),
+            Err(fault) if is_round => return Performed::of(Ended::Lost(fault.to_string())),
+            Err(fault) => return Performed::of(Ended::NeverSent(fault.to_string())),
         };
-        if !is_round && self.outdated(&connection).is_some() {
+        let stretch = connection.begin().await;
+        let (ended, found) = self.perform_over(&connection, job, is_round).await;
+        let notes = connection.settle(stretch).await;
+        Performed { ended, found, notes }
+    }
+
+    /// Makes the call over a connection: how it ended, and what became of the server.
+    async fn perform_over(
+        &self,
+        connection: &Connection,
+        job: Job,
+        is_round: bool,
+    ) -> (Ended, String) {
+        let cancel = job.cancel.clone();
+        if !is_round && self.outdated(connection).is_some() {
             // Some servers have all of their tools only a moment after they were greeted.
-            let again = self.server.list_again(&connection, self.server.settings.connect_wait);
+            let again = self.server.list_again(connection, self.server.settings.connect_wait);
             cancel.run_until_cancelled(again).await;
-            if let Some(why) = self.outdated(&connection) {
+            if let Some(why) = self.outdated(connection) {
                 return (Ended::Outdated(why), String::new());
             }
         }
         let guard = connection.desk().open(job);
         let silence_max = self.server.settings.call_wait;
-        let ended = match call(&connection, &self.tool.name, &guard.call, silence_max).await {
+        let ended = match call(connection, &self.tool.name, &guard.call, silence_max).await {
             Called::Ended(ended) => ended,
             Called::Task(task) => {
                 fail::here("task-created");
@@ -129,6 +156,46 @@ impl McpTool {
     }
 }
 
+/// What there is to say of a call.
+struct Performed {
+    ended: Ended,
+    /// What became of the server.
+    found: String,
+    /// What it changed of what others obey.
+    notes: Vec<String>,
+}
+
+impl Performed {
+    fn of(ended: Ended) -> Self {
+        Self { ended, found: String::new(), notes: Vec::new() }
+    }
+}
+
+async fn begin(connection: Option<&Connection>) -> Option<Stretch> {
+    connection?.begin().await
+}
+
+async fn settle(connection: Option<&Connection>, stretch: Option<Stretch>) -> Vec<String> {
+    match connection {
+        Some(connection) => connection.settle(stretch).await,
+        None => Vec::new(),
+    }
+}
+
+/// The same end with notes behind it.
+fn noted(finished: Finished, notes: &[String]) -> Finished {
+    if notes.is_empty() {
+        return finished;
+    }
+    let notes = head(&notes.join("\n"), NOTES_BYTES_MAX).to_owned();
+    let kept = head(&finished.text, OUTPUT_BYTES_MAX - NOTES_BYTES_MAX - 1);
+    let text = format!("{kept}\n{notes}");
+    let full = finished
+        .full
+        .or_else(|| (kept.len() < finished.text.len()).then(|| finished.text.clone().into_bytes()));
+    Finished { note_bytes: notes.len(), full, text, ..finished }
+}
+
 #[async_trait]
 impl Tool for McpTool {
     fn spec(&self) -> ToolSpec {
@@ -141,14 +208,16 @@ impl Tool for McpTool {
     }
 
     async fn run(&self, job: Job) -> Finished {
-        let (ended, found) = self.perform(job).await;
-        self.finished(ended, &found)
+        let Performed { ended, found, notes } = self.perform(job).await;
+        noted(self.finished(ended, &found), &notes)
     }
 
     async fn run_or_park(&self, job: Job) -> Ran {
         match self.perform(job).await {
-            (Ended::Waiting(question), _) => Ran::Parked { question },
-            (ended, found) => Ran::Finished(self.finished(ended, &found)),
+            Performed { ended: Ended::Waiting(question), .. } => Ran::Parked { question },
+            Performed { ended, found, notes } => {
+                Ran::Finished(noted(self.finished(ended, &found), &notes))
+            }
         }
     }
 

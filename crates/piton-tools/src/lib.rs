@@ -16,6 +16,7 @@ mod noted;
 mod proxy;
 mod reexec;
 pub mod sandbox;
+pub mod server;
 mod shell;
 mod standard;
 pub mod supervise;

@@ -34,7 +34,7 @@ mod walls;
 mod written;
 
 pub use self::behind::start_behind;
-pub(crate) use self::behind::{spawn, spawn_inner, spawn_outer};
+pub(crate) use self::behind::{confine, spawn, spawn_inner, spawn_outer};
 pub(crate) use self::cgroup::Cgroup;
 pub use self::cgroup::counted_together;
 pub use self::kernel::Kernel;

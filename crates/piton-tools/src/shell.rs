@@ -25,6 +25,7 @@ pub use self::command_tool::{
     TIMEOUT_S_DEFAULT as COMMAND_TIMEOUT_S_DEFAULT,
 };
 pub use self::end_notes::STILL_RUNNING;
+pub(crate) use self::protected::{passing_notes, shown_places};
 pub use self::shell_stop::ShellStop;
 pub use self::shell_tool::Shell;
 pub use self::shell_wait::ShellWait;

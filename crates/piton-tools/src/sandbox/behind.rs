@@ -72,6 +72,12 @@ pub(crate) fn spawn_inner(
     command.spawn()
 }
 
+/// Puts all walls of a policy around this process, which has one thread and namespaces of its own.
+pub(crate) fn confine(policy: &Policy, network: Network) -> io::Result<()> {
+    outer(policy, network)?;
+    inner(policy, network, None)
+}
+
 fn start<T: Send>(
     enter: impl FnOnce() -> io::Result<()> + Send,
     spawn: impl FnOnce() -> io::Result<T> + Send,

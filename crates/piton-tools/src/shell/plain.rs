@@ -14,7 +14,7 @@ use super::process::{self, Command, End, Ended};
 use super::protected;
 use crate::contract::{Finished, Job, blocking};
 use crate::sandbox::{RanCommand, Rules};
-use crate::supervise::record::guard::{PutBack, Watch};
+use crate::supervise::record::guard::{Instead, PutBack, Watch};
 
 /// How long a command may run if the call does not say, in seconds.
 const TIMEOUT_S_DEFAULT: u64 = 120;
@@ -61,9 +61,9 @@ impl Plain {
             Err(error) => return Finished::failed(format!("the command did not start: {error}")),
         };
         let minding = blocking::whole(move || {
-            let watch = command.sandbox.as_ref().map(Watch::begin);
+            let watch = command.sandbox.as_ref().map(|policy| Watch::begin(policy, None));
             let ended = process::run(&command, &wire_end);
-            let put_back = watch.map(Watch::settle).unwrap_or_default();
+            let put_back = watch.map(|watch| watch.settle(Instead::Dropped).0).unwrap_or_default();
             Ok(match ended {
                 Ok(ended) => finished(ended, &command, &put_back),
                 Err(error) => Finished::failed(format!("the command did not start: {error}")),

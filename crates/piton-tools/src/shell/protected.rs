@@ -167,8 +167,8 @@ pub(super) fn notes(story: &Story) -> Vec<String> {
     notes
 }
 
-/// What the model is told of a command that ended with the agent.
-pub(super) fn passing_notes(put_back: &[PutBack]) -> Vec<String> {
+/// What the model is told of a program of which nothing is recorded.
+pub(crate) fn passing_notes(put_back: &[PutBack]) -> Vec<String> {
     let named = |it: &PutBack| bounded(&it.place.display().to_string());
     let done = put_back.iter().filter(|it| it.done.is_ok()).map(named);
     let mut notes: Vec<_> = changed(done.collect(), PUT_BACK).into_iter().collect();
@@ -178,14 +178,23 @@ pub(super) fn passing_notes(put_back: &[PutBack]) -> Vec<String> {
     notes
 }
 
-/// The note on changed places; none if there are none.
-fn changed(mut places: Vec<String>, end: &str) -> Option<String> {
+/// Places as a list in a sentence, the first of them by name.
+pub(crate) fn shown_places(places: &[PathBuf]) -> String {
+    listed(places.iter().map(|place| bounded(&place.display().to_string())).collect())
+}
+
+fn listed(mut places: Vec<String>) -> String {
     let more = places.len().saturating_sub(PLACES_MAX);
     places.truncate(PLACES_MAX);
     if 0 < more {
         places.push(format!("{more} more"));
     }
-    let places = places.join(", ");
+    places.join(", ")
+}
+
+/// The note on changed places; none if there are none.
+fn changed(places: Vec<String>, end: &str) -> Option<String> {
+    let places = listed(places);
     let note = format!("[it changed what programs outside the sandbox obey ({places}); {end}]");
     (!places.is_empty()).then_some(note)
 }

@@ -14,6 +14,7 @@ mod open_files;
 mod outer;
 mod reaper;
 pub(crate) mod role;
+pub(crate) mod server;
 mod start;
 pub(crate) mod stopping;
 mod terminal;

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use super::role::Role;
-use super::{founder, inner, outer, terminal, warden, way_out};
+use super::{founder, inner, outer, server, terminal, warden, way_out};
 use crate::proxy::connect;
 use crate::reexec::WORD;
 use crate::sandbox;
@@ -29,8 +29,7 @@ pub fn dispatch(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCod
         let code = connected.map_or_else(|error| connect::complain(&error), |()| ExitCode::SUCCESS);
         return Some(code);
     }
-    let all = [Role::Outer, Role::Inner, Role::Warden, Role::Founder, Role::Proxy];
-    let mut roles = all.into_iter();
+    let mut roles = Role::ALL.into_iter();
     let role = roles.find(|it| role == OsStr::new(it.name()))?;
     let done = match role {
         Role::Outer => outer::run(),
@@ -38,6 +37,7 @@ pub fn dispatch(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCod
         Role::Warden => warden::run(arguments.into_iter()),
         Role::Founder => founder::run(),
         Role::Proxy => way_out::run(),
+        Role::Server => server::run(arguments.into_iter()),
     };
     Some(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

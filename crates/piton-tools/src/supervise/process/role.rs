@@ -1,5 +1,5 @@
 //! What a process of ours is: one of the two supervisors, a warden, the founder of a place for one, or the way out
-//! of that place.
+//! of that place. Or it becomes a server.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
@@ -19,7 +19,7 @@ pub(super) fn warden(socket: OwnedFd, network: Network) -> Command {
     command
 }
 
-/// The two kinds of supervisors, and what makes a sandbox and starts commands in it for them.
+/// The two kinds of supervisors, what makes a sandbox and starts commands in it for them, and what becomes a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Outer,
@@ -27,9 +27,13 @@ pub(crate) enum Role {
     Warden,
     Founder,
     Proxy,
+    Server,
 }
 
 impl Role {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Outer, Self::Inner, Self::Warden, Self::Founder, Self::Proxy, Self::Server];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Outer => "outer",
@@ -37,6 +41,7 @@ impl Role {
             Self::Warden => "warden",
             Self::Founder => "founder",
             Self::Proxy => "proxy",
+            Self::Server => "server",
         }
     }
 

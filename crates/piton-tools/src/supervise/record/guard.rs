@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use self::scene::{Content, Difference, Scene, Thing};
 pub(crate) use self::told::link;
-pub(crate) use self::watch::{PutBack, Watch};
+pub(crate) use self::watch::{Instead, PutBack, Settled, Watch};
 use super::change::{Change, Decision, Kind, Raw};
 use super::files::{PRIVATE_DIRECTORY, lock, open_log, opening, peek};
 use super::identity::{self, Identity};
@@ -84,6 +84,7 @@ pub(crate) fn begin(directory: &Path, marker: &str, policy: &Policy) -> io::Resu
     for (_, theirs) in others {
         theirs.take_over(&mut before, &places);
     }
+    watch::take_over(&mut before, &places);
     Note::of(policy, &places, &elsewhere, before).write(directory)?;
     list.add(marker, &kind_of(&places))
 }
@@ -164,21 +165,21 @@ pub(crate) fn decide(directory: &Path, wanted: bool, seen: usize) -> io::Result<
     Ok(decision)
 }
 
-/// The list, held, while there are commands on it.
+/// The list, held, while there are commands on it, or programs that are watched without a record.
 #[derive(Debug)]
 pub(crate) struct HeldList {
     list: List,
-    _held: File,
+    _held: Option<File>,
 }
 
 impl HeldList {
     pub(crate) fn take(calls: &Path) -> Option<Self> {
         let list = List { calls: calls.to_owned() };
-        if list.names().is_empty() {
-            return None;
+        if !list.names().is_empty() {
+            let held = Some(list.hold()?);
+            return Some(Self { list, _held: held });
         }
-        let held = list.hold()?;
-        Some(Self { list, _held: held })
+        watch::is_any_open().then_some(Self { list, _held: None })
     }
 
     /// Takes files for what stood there before, if they have this content.
@@ -194,6 +195,7 @@ impl HeldList {
             if !is_meant {
                 continue;
             }
+            watch::accept(place, thing.as_ref());
             for (record, theirs) in &others {
                 let Ok(mut now) = Note::read(record) else { continue };
                 if theirs.covers(place) {
@@ -292,6 +294,7 @@ fn apply(directory: &Path, story: &Story) -> io::Result<Decision> {
         }
         restore::put(&place, &note.root_of(&place)?, wanted.as_ref())?;
         // Else whoever ends next would put it back again.
+        watch::accept(&place, wanted.as_ref());
         for (record, mut theirs) in list.others() {
             if theirs.covers(&place) {
                 theirs.before.set(&place, wanted.clone());

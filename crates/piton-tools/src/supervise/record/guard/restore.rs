@@ -35,6 +35,18 @@ pub(super) fn put(place: &Path, root: &Path, thing: Option<&Thing>) -> io::Resul
     }
 }
 
+/// Gives what stands at a place a name that nobody obeys.
+pub(super) fn set_aside_at(place: &Path, root: &Path) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else {
+        return Err(io::Error::other("it has no name"));
+    };
+    let Some(parent) = way_to(parent, root, Way::AsItIs)? else { return Ok(()) };
+    opened(&parent, || match set_aside(&parent, name.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    })
+}
+
 fn make(place: &Path, root: &Path, thing: Option<&Thing>) -> io::Result<()> {
     let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else {
         return Err(io::Error::other("it has no name"));

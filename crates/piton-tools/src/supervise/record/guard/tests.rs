@@ -370,3 +370,42 @@ fn submodules_of_submodules_that_were_there_before_are_no_change() {
     git(&bench.work("sub/evil"), "config core.fsmonitor worse");
     assert_eq!(begun.end(), ["config Changed"]);
 }
+
+// What is not recorded knows of what is, and of its own kind.
+#[test]
+fn what_is_watched_does_not_take_the_work_of_others_for_what_was_before() {
+    let bench = Bench::new();
+    let calls = bench.root.join("calls");
+    let evil = |text: &str| fs::write(bench.work(".git/config"), text).unwrap();
+    let watch = || Watch::begin(&bench.policy(), Some(&calls));
+    // A command changed it, then a server begins.
+    let command = bench.begin("1");
+    evil("evil\n");
+    let server = watch();
+    assert_eq!(command.end(), ["config Changed"]);
+    assert_eq!(server.settle(Instead::Aside).0.len(), 0);
+    assert_eq!(bench.read(".git/config"), "before\n");
+    // A server changed it, then a command and another server begin.
+    let server = watch();
+    evil("evil\n");
+    let (other, command) = (watch(), bench.begin("2"));
+    let (put_back, settled) = server.settle(Instead::Aside);
+    assert_eq!(put_back.len(), 1);
+    assert_eq!(command.end(), [] as [String; 0]);
+    assert_eq!(other.settle(Instead::Aside).0.len(), 0);
+    assert_eq!(bench.read(".git/config"), "before\n");
+    let names = fs::read_dir(bench.work(".git")).unwrap().flatten();
+    let aside =
+        names.filter(|it| it.file_name().to_str().unwrap().starts_with("not-obeyed-config-"));
+    assert_eq!(aside.count(), 1, "what was written is not lost");
+    // Between two of them a person changes something.
+    evil("mine\n");
+    let next = watch();
+    assert_eq!(next.changed_since(&settled), [bench.work(".git/config")]);
+    // And while one works, with a yes.
+    evil("edited\n");
+    let edited = digest::of(b"edited\n");
+    HeldList::take(&calls).unwrap().accept(&[(bench.work(".git/config"), Some(edited))]);
+    assert_eq!(next.settle(Instead::Aside).0.len(), 0);
+    assert_eq!(bench.read(".git/config"), "edited\n");
+}
