@@ -60,6 +60,8 @@ fn what_the_kernel_lacks_is_found_by_trying() {
     assert_eq!(ran.code, 0, "lacking is not broken: {}", ran.stdout);
     assert!(findings(&ran, "landlock")[0].starts_with("lacks: not there"));
     assert!(findings(&ran, "looking")[0].starts_with("lacks: there is no wall"));
+    let unused = findings(&ran, "namespaces");
+    assert!(unused[0].starts_with("lacks: not used without Landlock"), "{unused:?}");
     let tried = findings(&ran, "sandbox");
     let wrote = "lacks: a child tried to write outside the workspace and could".to_owned();
     assert!(tried.contains(&wrote), "{tried:?}");

@@ -189,6 +189,11 @@ fn namespaces() -> Finding {
     let about = "namespaces";
     let without = "files that programs outside obey are compared after each command instead of \
                    being locked, and modes and times of your own files outside stay open";
+    // A wall of names would be missing inside.
+    if Kernel::ask().landlock.is_none() {
+        let cure = "a kernel with Landlock (Linux 5.13 or newer)";
+        return Finding::lacks(about, format!("not used without Landlock: {without}"), cure);
+    }
     match try_namespaces(Path::new("/proc/self/exe")) {
         Ok(Ok(())) => Finding::ok(
             about,
