@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 pub use self::day::moment;
 use crate::agent::Agent;
 use crate::instructions::{InstructionFile, Instructions, quoted};
+use crate::overrides::Overrides;
 use crate::skills::Skills;
 
 /// What stands in front of the path in the name of an item about a file of instructions.
@@ -48,6 +49,9 @@ pub(crate) async fn context(
 async fn facts(agent: &Agent, request: &ContextRequest<'_>) -> Vec<ContextItem> {
     let environment = &agent.settings().environment;
     let workspace = request.workspace;
+    let rules = agent.sandbox_rules(&Overrides::default());
+    let written = rules.written(workspace, &request.config.permissions.directories);
+    let path = environment.path_without(&written);
     let directory = request.sender.directory.as_deref().map(Path::new);
     let mut facts = vec![
         fact("date", day::today(request.now)),
@@ -69,7 +73,7 @@ async fn facts(agent: &Agent, request: &ContextRequest<'_>) -> Vec<ContextItem> 
         }
         None => {}
     }
-    match git::state(workspace, environment).await {
+    match git::state(workspace, &path).await {
         Some(state) => facts.push(fact("git", state)),
         None if request.told.contains_key("git") => {
             facts.push(fact("git", "Git: no repository any more.".into()));

@@ -12,6 +12,7 @@
 
 mod environment;
 mod keyless;
+mod programs;
 mod settings;
 mod trust;
 mod workspace;

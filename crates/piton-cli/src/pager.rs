@@ -3,6 +3,7 @@
 //! Only where data goes to a terminal and is longer than that. A pager that cannot be started changes
 //! nothing: the output is written as it is.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -25,6 +26,8 @@ const NOT_THERE: [i32; 2] = [126, 127];
 pub(crate) struct Pager {
     command: String,
     rows: usize,
+    /// Where it is looked for.
+    path: OsString,
     /// What `less` is told, unless the person has told it.
     less: Option<(&'static str, &'static str)>,
 }
@@ -40,7 +43,8 @@ pub(crate) fn begin(is_refused: bool, settings: &Settings, output: &mut Output) 
     }
     output.hold();
     let less = settings.environment.text(LESS.0).is_none().then_some(LESS);
-    Some(Pager { command, rows, less })
+    let path = settings.environment.path_beside();
+    Some(Pager { command, rows, path, less })
 }
 
 /// Shows what was kept back: page by page if it is longer than the terminal.
@@ -62,8 +66,9 @@ pub(crate) async fn end(pager: Option<Pager>, output: &mut Output) {
 impl Pager {
     /// Whether it was shown.
     fn show(&self, text: &str) -> bool {
-        let mut command = Command::new("sh");
+        let mut command = Command::new("/bin/sh");
         command.args(["-c", &self.command]).stdin(Stdio::piped()).envs(self.less);
+        command.env("PATH", &self.path);
         let Ok(mut child) = command.spawn() else { return false };
         if let Some(mut input) = child.stdin.take() {
             // Whoever has seen enough leaves before the end.

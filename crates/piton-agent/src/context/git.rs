@@ -6,15 +6,13 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
-
-use crate::environment::Environment;
 
 /// Longest wait for git. In a huge repository the model looks by itself.
 const WAIT: Duration = Duration::from_secs(2);
@@ -59,26 +57,27 @@ const STATUS: [&str; 9] = [
 ];
 const FILTERS: [&str; 5] = ["config", "--null", "--name-only", "--get-regexp", "^filter\\."];
 
-/// Branch and changes in words; none, if this is no repository.
-pub(super) async fn state(workspace: &Path, environment: &Environment) -> Option<String> {
+/// Branch and changes in words; none, if this is no repository. Git is looked for along `path` only: no command may
+/// have put a program there.
+pub(super) async fn state(workspace: &Path, path: &OsStr) -> Option<String> {
     let is_repository = workspace.ancestors().any(|above| above.join(".git").exists());
     if !is_repository {
         return None;
     }
     let unknown = "Git: a repository; its state could not be read.".to_owned();
-    let asked = tokio::time::timeout(WAIT, ask(workspace, environment)).await;
+    let asked = tokio::time::timeout(WAIT, ask(workspace, path)).await;
     Some(asked.ok().flatten().map_or(unknown, |output| in_words(&output)))
 }
 
-async fn ask(workspace: &Path, environment: &Environment) -> Option<String> {
-    let mut filters = git(workspace, environment);
+async fn ask(workspace: &Path, path: &OsStr) -> Option<String> {
+    let mut filters = git(workspace, path);
     filters.args(CAREFULLY).args(FILTERS);
     let (found, code) = output_of(filters).await?;
     let is_known = code == 0 || code == NONE_FOUND;
     if !is_known || OUTPUT_BYTES_MAX <= found.len() as u64 {
         return None;
     }
-    let mut status = git(workspace, environment);
+    let mut status = git(workspace, path);
     status.args(without_filters(&found)?).args(CAREFULLY).args(STATUS);
     let (output, code) = output_of(status).await?;
     (code == 0).then(|| String::from_utf8_lossy(&output).into_owned())
@@ -102,24 +101,15 @@ fn without_filters(keys: &[u8]) -> Option<Vec<OsString>> {
     Some(names.iter().flat_map(|name| of.map(|what| nothing(name, what))).collect())
 }
 
-/// Git in a workspace, without a word of its own to anybody.
-fn git(workspace: &Path, environment: &Environment) -> Command {
+/// Git, found along a path, in a workspace, without a word of its own to anybody.
+fn git(workspace: &Path, path: &OsStr) -> Command {
     let mut command = Command::new("git");
     command.current_dir(workspace).kill_on_drop(true).env(NOTHING, "");
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_NO_LAZY_FETCH", "1").env("LC_ALL", "C");
     // Older builds of git know nothing of that, and fetch by one of these.
     command.env("GIT_ALLOW_PROTOCOL", "none");
-    if let Some(path) = environment.value("PATH") {
-        command.env("PATH", absolute(path));
-    }
+    command.env("PATH", path);
     command
-}
-
-/// The places of a path that mean the same from everywhere: the others would find programs of the workspace.
-fn absolute(path: &OsStr) -> OsString {
-    let places: Vec<_> = path.as_bytes().split(|byte| *byte == b':').collect();
-    let places = places.into_iter().filter(|place| place.starts_with(b"/"));
-    OsString::from_vec(places.collect::<Vec<_>>().join(&b':'))
 }
 
 /// What a command prints, or the beginning of it, and how it ended: with 0, if there was too much to hear it out.
@@ -187,6 +177,11 @@ fn path_of_change(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::Environment;
+
+    fn path() -> OsString {
+        std::env::var_os("PATH").unwrap()
+    }
 
     #[test]
     fn the_state_is_told_on_one_line_whatever_names_hold() {
@@ -278,14 +273,14 @@ mod tests {
             if attributes == "elsewhere" {
                 hostile.git(&["config", "core.attributesFile", "elsewhere"]);
             }
-            let told = state(hostile.at(), &Environment::of_process()).await.unwrap();
+            let told = state(hostile.at(), &path()).await.unwrap();
             assert!(told.starts_with("Git: branch \"main\"; 1 changed, "), "{told}");
             assert!(!hostile.ran(), "{key} was run, by {attributes}");
             let mut git = std::process::Command::new("git");
             git.args(["status", "--porcelain"]).current_dir(hostile.at()).output().unwrap();
             assert!(hostile.ran(), "{key} is no program, by {attributes}");
         }
-        assert_eq!(state(Path::new("/"), &Environment::of_process()).await, None);
+        assert_eq!(state(Path::new("/"), &path()).await, None);
     }
 
     #[tokio::test]
@@ -298,10 +293,10 @@ mod tests {
         let program = hostile.at().join("git");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&program, mode).unwrap();
-        let path = std::env::var("PATH").unwrap();
-        let path = OsString::from(format!(".::{path}"));
-        let environment = Environment::new("/".into(), [("PATH".into(), path)]);
-        let told = state(hostile.at(), &environment).await.unwrap();
+        let path = format!("{}:.::{}", hostile.at().display(), std::env::var("PATH").unwrap());
+        let environment = Environment::new("/".into(), [("PATH".into(), path.into())]);
+        let path = environment.path_without(&[hostile.at().to_owned()]);
+        let told = state(hostile.at(), &path).await.unwrap();
         assert!(told.contains("1 changed, 1 untracked") && !hostile.ran(), "{told}");
     }
 

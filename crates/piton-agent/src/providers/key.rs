@@ -41,6 +41,7 @@ impl KeyCommand {
     fn program(&self) -> Result<Command, String> {
         let mut program = program(&self.command)?;
         self.environment.give_keys(&mut program);
+        program.env("PATH", self.environment.path_beside());
         Ok(program)
     }
 }

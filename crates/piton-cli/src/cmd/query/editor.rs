@@ -1,5 +1,6 @@
 //! A message that is written in an editor.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -119,7 +120,7 @@ async fn write_on(
     made.and_then(|mut file| file.write_all(sheet.text.as_bytes()))
         .map_err(|error| failed(format!("has no file to write to: {error}"), None))?;
     stage.output.talk(sheet.about);
-    let ended = edit(editor, &path, stage).await;
+    let ended = edit((editor, environment.path_beside()), &path, stage).await;
     let kept = has_content(&path).then(|| path.clone());
     if kept.is_none() {
         fs::remove_file(&path).unwrap_or_default();
@@ -146,15 +147,16 @@ async fn write_on(
     Ok(Some(Written { text, path }))
 }
 
-/// Runs the editor on the terminal. Ctrl-C belongs to the editor meanwhile.
+/// Runs the editor on the terminal; it is looked for along a path. Ctrl-C belongs to the editor meanwhile.
 async fn edit(
-    editor: &str,
+    (editor, programs): (&str, OsString),
     path: &Path,
     stage: &mut Stage<'_>,
 ) -> Result<io::Result<ExitStatus>, Fault> {
     // A variable may have arguments in it, so a shell reads it, as it does for git.
-    let mut command = Command::new("sh");
+    let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(format!("{editor} \"$@\"")).arg("sh").arg(path);
+    command.env("PATH", programs);
     // Its screen is the terminal, also if the answer goes elsewhere.
     if let (Ok(output), Ok(talk)) = (Terminal::screen(), Terminal::screen()) {
         command.stdout(output).stderr(talk);

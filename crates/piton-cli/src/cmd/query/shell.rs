@@ -58,7 +58,7 @@ impl Running {
         let (reader, writer) = io::pipe()?;
         let here = settings.directory().map_err(io::Error::other)?;
         let name = if words.name.is_empty() { "sh" } else { words.name };
-        let mut shell = Command::new("sh");
+        let mut shell = Command::new("/bin/sh");
         shell.args(["-c", command, name]).args(words.all.split_whitespace());
         if !words.all.is_empty() {
             shell.env("ARGUMENTS", words.all);
