@@ -5,7 +5,6 @@
 
 mod fields;
 pub mod file;
-mod preset;
 pub(crate) mod standing;
 pub mod strangers;
 
@@ -14,11 +13,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_core::event::{Grants, PermissionRule, RuleEffect, RuleScope};
-use piton_core::permit::fault;
+use piton_core::permit::{Preset, fault};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::preset::Preset;
 use crate::words;
 
 /// A rule as written.

@@ -260,6 +260,9 @@ pub(crate) enum RulesWish {
     Try {
         /// The command line, in quotes
         command: String,
+        /// What may run without asking; else the mode of the conversation
+        #[arg(long, value_name = "MODE")]
+        permissions: Option<Mode>,
     },
     /// Take back a rule, of the conversation or of the settings
     Revoke {

@@ -96,8 +96,7 @@ pub enum Event {
         /// Only what differs.
         change: ConfigChange,
     },
-    /// A driver took over. Whatever was in flight before is lost (a model stream) or in doubt (a
-    /// tool). This is the only crash detector.
+    /// A driver took over: what was in flight is lost (a request) or in doubt (a tool). The only crash detector.
     DriverStarted {
         /// Its name.
         driver: DriverId,
@@ -222,13 +221,14 @@ pub enum Event {
         answer: InquiryAnswer,
         /// Who answered.
         by: String,
-        /// The letter that brought it, if it came from another process: who left that can tell that
-        /// it was taken.
+        /// The letter that brought it from another process, so that its sender learns that it was taken.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         letter: Option<String>,
+        /// Whether rules that came with it decide on the call. Then it runs as those rules say.
+        #[serde(default, skip_serializing_if = "inquiry::is_false")]
+        by_rule: bool,
     },
-    /// A tool is about to run. Synced before the tool is touched, so a start without a finish
-    /// means that the effect is unknown, never that it is absent.
+    /// A tool is about to run. Synced before it is touched: without a finish the effect is unknown, never absent.
     ToolStarted {
         /// The call.
         call: CallId,

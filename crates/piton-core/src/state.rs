@@ -226,8 +226,9 @@ impl State {
             Event::InquiryRaised { inquiry } => {
                 self.in_turn(None, |turn| inquiry::raise(turn, inquiry, at))
             }
-            Event::InquiryAnswered { inquiry, answer, by, letter } => {
-                let given = inquiry::Given { answer, by, at, elsewhere: letter.is_some() };
+            Event::InquiryAnswered { inquiry, answer, by, letter, by_rule } => {
+                let (elsewhere, by_rule) = (letter.is_some(), *by_rule);
+                let given = inquiry::Given { answer, by, at, elsewhere, by_rule };
                 self.in_turn(None, |turn| inquiry::settle(turn, inquiry, given))
             }
             Event::ToolStarted { .. }

@@ -3,7 +3,7 @@
 
 use super::asked::{Allowed, Asked};
 use super::host::EVERYWHERE;
-pub use super::openings::{fault, words};
+pub use super::openings::{Needs, fault, words};
 use crate::grant::Grants;
 use crate::rule::{PermissionRule, Permissions, RuleEffect};
 use crate::tool::{Does, Tool};

@@ -20,6 +20,7 @@ pub mod obeyed;
 mod openings;
 pub mod patch;
 pub mod path;
+mod preset;
 mod reach;
 pub mod review;
 mod roles;
@@ -37,6 +38,7 @@ pub use self::grant::Grants;
 use self::grants::Standing::Given;
 pub use self::line::is_unseen;
 pub use self::looks::{SYSTEM_FILES, SYSTEM_PROGRAMS};
+pub use self::preset::Preset;
 use self::roles::{Kind, Roles, is_named};
 pub use self::rule::{
     NotAMode, PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope,

@@ -3,12 +3,14 @@
 //!
 //! Knows texts only. A place is compared as it is written; what it means on a machine is found out by the tools.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::host::{EVERYWHERE, HostRule};
 use super::line::is_unseen;
 use super::{obeyed, path};
 use crate::grant::Grants;
+use crate::preset::Preset;
 
 /// Most entries of one kind of opening.
 const ENTRIES_MAX: usize = 64;
@@ -17,10 +19,35 @@ const ENTRY_BYTES_MAX: usize = 4096;
 /// Where every confined command may write beside the workspace.
 const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
 
-/// Reads what a call asks for.
+/// What a call asks for, as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Needs {
+    preset: Option<Preset>,
+    network: Vec<String>,
+    sockets: Vec<String>,
+    write: Vec<String>,
+    read: Vec<String>,
+    env: Vec<String>,
+    devices: Vec<String>,
+}
+
+impl Needs {
+    /// What is to be opened, or what is wrong with it.
+    pub fn grants(self) -> Result<Grants, String> {
+        let Self { preset, network, sockets, write, read, env, devices } = self;
+        let mut grants = Grants { network, sockets, write, read, env, devices };
+        if let Some(preset) = preset {
+            grants.add(&preset.grants_with_hosts(&grants.network));
+        }
+        fault(&grants).map_or(Ok(grants), Err)
+    }
+}
+
+/// Reads what a call asks for: nothing, if that is not understood.
 pub(super) fn read(value: &Value) -> Grants {
-    let grants: Grants = serde_json::from_value(value.clone()).unwrap_or_default();
-    if fault(&grants).is_none() { grants } else { Grants::default() }
+    let needs = serde_json::from_value::<Needs>(value.clone());
+    needs.ok().and_then(|needs| needs.grants().ok()).unwrap_or_default()
 }
 
 /// Whether openings are among others. `workspace` and `added` are open anyway, except what programs outside

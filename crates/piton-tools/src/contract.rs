@@ -21,7 +21,7 @@ mod site;
 mod tool;
 mod toolbox;
 
-pub use self::arguments::{Arguments, parse_arguments};
+pub use self::arguments::{Arguments, parse_arguments, refuse_unfit};
 pub use self::ask::{Ask, Asker, Response, Responses, Track, Word};
 pub use self::closed::Closed;
 pub use self::finished::{Finished, OUTPUT_BYTES_MAX, Quotes, WITHHELD_TEXT};

@@ -26,7 +26,7 @@ pub use self::ask_user::AskUser;
 pub use self::contract::{
     Arguments, Ask, Asker, Closed, Consent, Finished, IMAGE_BYTES_MAX, IMAGE_PIXELS_MAX, Image,
     Job, OUTPUT_BYTES_MAX, Prepared, Progress, Quotes, Ran, Refusal, Response, Responses, Settled,
-    Shown, Site, Tidying, Tool, Toolbox, Track, WITHHELD_TEXT, Word, parse_arguments,
+    Shown, Site, Tidying, Tool, Toolbox, Track, WITHHELD_TEXT, Word, parse_arguments, refuse_unfit,
 };
 pub use self::files::{
     ApplyPatch, EDIT_BYTES_MAX, EditFile, Glob, Grep, ListDir, READ_BYTES_MAX, ReadFile, WriteFile,

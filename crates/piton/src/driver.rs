@@ -208,11 +208,7 @@ impl Driver<'_> {
             Action::Locate(calls) => self.locate(calls).await,
             Action::RunTools(calls) => self.start_tools(calls).await,
             Action::Settle(calls) => self.settle(calls).await,
-            Action::Raise(inquiries) => {
-                for inquiry in inquiries {
-                    self.log.push(Event::InquiryRaised { inquiry });
-                }
-            }
+            Action::Raise(inquiries) => self.ask_person(inquiries),
             Action::Finish(verdicts) => self.finish(verdicts),
             Action::Break { reason, message } => self.give_up(reason, message),
             Action::Complete => {

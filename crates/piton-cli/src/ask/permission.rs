@@ -375,7 +375,7 @@ fn name(width: Width) -> &'static str {
         Width::Program => "its program",
         Width::Unconfined => "its first words, outside the sandbox",
         Width::Directory => "this directory",
-        Width::Tool | _ => "every call",
+        Width::Tool | _ => "wide: every call",
     }
 }
 

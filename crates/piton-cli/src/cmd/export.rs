@@ -18,6 +18,7 @@ use crate::output::Output;
 use crate::render::export::{html, markdown};
 use crate::render::lines::Line;
 use crate::render::print::Detail;
+use crate::render::visible::visible;
 use crate::report::{Fault, Report};
 use crate::target;
 
@@ -84,7 +85,10 @@ async fn text(
     fill_in(journal, &mut view, Detail::Outputs).await;
     let text = match format {
         ExportFormat::Html => html(&view, id.as_str()),
-        ExportFormat::Md | ExportFormat::Jsonl => markdown(&view, id.as_str()),
+        // It will be read on a terminal, too.
+        ExportFormat::Md | ExportFormat::Jsonl => {
+            visible(&markdown(&view, id.as_str())).into_owned()
+        }
     };
     Ok((text, damage))
 }

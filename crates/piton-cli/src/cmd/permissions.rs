@@ -10,7 +10,7 @@ use piton_agent::rules::{file as rule_file, strangers::Strangers};
 use piton_agent::{Agent, Settings, engine_to_write};
 use piton_core::id::ConversationId;
 use piton_core::permit::review::{Remark, decides, review};
-use piton_core::view::{PermissionRule, RuleScope, TurnView, View};
+use piton_core::view::{PermissionMode, PermissionRule, RuleScope, TurnView, View};
 use piton_store::{Journal, LeaseError};
 
 use super::query::open::SUPERVISOR;
@@ -52,14 +52,17 @@ pub(crate) async fn run(
     let config = state.map(|state| state.config).unwrap_or_default();
     let rules = agent.rules_in_force(&config.permissions.rules, &workspace);
     let file = settings.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    if let Some(RulesWish::Try { command }) = &flags.wish {
+    let mode = if begun { config.permissions.mode } else { agent.default_mode() };
+    if let Some(RulesWish::Try { command, permissions: wanted }) = &flags.wish {
         let mut permissions = config.permissions;
+        permissions.mode = wanted.map_or(mode, PermissionMode::from);
         permissions.rules = rules;
-        if !begun {
-            permissions.mode = agent.default_mode();
-        }
         let trial = agent.try_command(command, &permissions, &workspace, SUPERVISOR.as_ref());
-        output.lines(&try_out::words(&trial, &permissions.rules));
+        if flags.json {
+            output.json(&try_out::line(&trial, &permissions.rules));
+        } else {
+            output.lines(&try_out::words(&trial, &permissions.rules));
+        }
         return Ok(Report::ok("done"));
     }
     let Some(RulesWish::Revoke { number }) = flags.wish else {
@@ -71,6 +74,10 @@ pub(crate) async fn run(
         for (at, (rule, remarks)) in rules.iter().zip(&remarks).enumerate() {
             show(at + 1, (rule, remarks), from(rule, id, &file), flags.json, output);
         }
+        output.talk(&format!(
+            "The mode is {}; where no rule says anything it decides.",
+            Line::word(&mode)
+        ));
         let strangers = Strangers::new(&agent, &workspace).with(&config.tools);
         return Ok(listed(&rules, &strangers, output));
     };

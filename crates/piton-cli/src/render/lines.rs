@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use piton::Shelf;
 use piton_core::command::QueuePlace;
+use piton_core::permit::Grants;
 use piton_core::permit::review::Remark;
 use piton_core::tokens::Tokens;
 use piton_core::view::{
     CallState, EffectClass, Found, ImportRemark, ImportSource, InquiryKind, Live, MessagePart,
-    PermissionRule, RuleScope, Usage, View, ViewChange, Wants,
+    PermissionRule, RuleEffect, RuleScope, Usage, View, ViewChange, Wants,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -208,6 +209,18 @@ pub(crate) enum Line<'a> {
         scope: RuleScope,
         #[serde(skip_serializing_if = "<[Remark]>::is_empty")]
         remarks: &'a [Remark],
+    },
+    /// What would become of a command.
+    Tried {
+        effect: RuleEffect,
+        /// What would stand around it: `sandbox`, `looks`, `none` or `missing`.
+        wall: &'a str,
+        /// The number of the rule that decides.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rule: Option<usize>,
+        #[serde(skip_serializing_if = "Grants::is_empty")]
+        grants: &'a Grants,
+        why: String,
     },
     /// A server of tools, and how it stands with it.
     McpServer {

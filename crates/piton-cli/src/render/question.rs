@@ -25,7 +25,7 @@ const MARK_COLUMNS: usize = 4;
 /// Longest line of an argument that has several, in characters.
 const LINE_CHARS_MAX: usize = 500;
 /// What a yes does to the sandbox, where it does it.
-const YES_FREES: &str = "a yes runs it outside the sandbox";
+const YES_FREES: &str = "a yes runs it outside the sandbox: with your files, keys and network";
 /// Most lines of all arguments.
 const LINES_MAX: usize = 160;
 /// Longest text of all arguments, in characters.

@@ -13,6 +13,9 @@ use super::visible::visible_name;
 /// Most lines that are shown of what a call printed that failed.
 const LAST_LINES_MAX: usize = 8;
 
+/// What remarks of tools about the sandbox have in them.
+const SANDBOX: &str = "sandbox";
+
 /// A call begins.
 pub(crate) fn started(call: &CallView) -> String {
     format!("• {}", input(call))
@@ -48,14 +51,24 @@ pub(crate) fn last_words(call: &CallView) -> Vec<String> {
     let CallState::Done { outcome, exit_code } = call.state else { return Vec::new() };
     let is_bad = outcome == Outcome::Failed || exit_code.is_some_and(|code| code != 0);
     let printed = call.result.as_ref().map(|result| result.split().0).unwrap_or_default();
-    let lines: Vec<&str> = printed.lines().filter(|line| !line.trim().is_empty()).collect();
+    let mut lines: Vec<&str> = printed.lines().filter(|line| !line.trim().is_empty()).collect();
     if !is_bad || lines.len() < 2 {
-        return Vec::new();
+        lines.clear();
     }
     let before = lines.len().saturating_sub(LAST_LINES_MAX);
     let told =
         (0 < before).then(|| format!("… {before} lines before; piton print --full shows them"));
-    told.into_iter().chain(lines.into_iter().skip(before).map(str::to_owned)).collect()
+    let printed = told.into_iter().chain(lines.into_iter().skip(before).map(str::to_owned));
+    printed.chain(stopped_by_sandbox(call)).collect()
+}
+
+/// What the sandbox stopped, for a person who watches: the first sentence of the remark. What follows tells the
+/// model what it can do.
+fn stopped_by_sandbox(call: &CallView) -> Option<String> {
+    let notes = call.result.as_ref().map(|result| result.split().1)?;
+    let remark = notes.lines().map(|note| note.trim_matches(['[', ']']));
+    let remark = remark.filter(|note| note.contains(SANDBOX)).next_back()?;
+    Some(remark.split(". ").next().unwrap_or(remark).to_owned())
 }
 
 /// Whether a call ended while its command goes on.

@@ -136,6 +136,7 @@ impl Reply {
             (_, None) => None,
         };
         let Some(answer) = reply.recorded(state, asked) else { return Vec::new() };
+        let by_rule = rules.is_some();
         let mut events = Vec::new();
         if let Some(rules) = rules {
             let permissions = Some(with(&state.config.permissions, &rules));
@@ -143,7 +144,8 @@ impl Reply {
             events.push(Event::ConfigChanged { change });
         }
         let (inquiry, letter) = (inquiry.clone(), letter.map(ToOwned::to_owned));
-        events.push(Event::InquiryAnswered { inquiry, answer, by: USER.into(), letter });
+        let by = USER.into();
+        events.push(Event::InquiryAnswered { inquiry, answer, by, letter, by_rule });
         events
     }
 

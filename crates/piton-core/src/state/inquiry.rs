@@ -54,8 +54,8 @@ pub(super) fn raise(turn: &mut Turn, inquiry: &Inquiry, at: Timestamp) -> bool {
         found.change = None;
     }
     let inquiry = inquiry.clone();
-    let (answer, by, answered, elsewhere) = (None, None, None, false);
-    turn.inquiries.push(Raised { inquiry, answer, by, at, answered, elsewhere });
+    let (answer, by, answered, elsewhere, by_rule) = (None, None, None, false, false);
+    turn.inquiries.push(Raised { inquiry, answer, by, at, answered, elsewhere, by_rule });
     true
 }
 
@@ -67,11 +67,13 @@ pub(super) struct Given<'a> {
     pub(super) at: Timestamp,
     /// Whether a letter brought it.
     pub(super) elsewhere: bool,
+    /// Whether rules that came with it decide on the call.
+    pub(super) by_rule: bool,
 }
 
 /// The first answer that decides counts.
 pub(super) fn settle(turn: &mut Turn, inquiry: &InquiryId, given: Given<'_>) -> bool {
-    let Given { answer, by, at, elsewhere } = given;
+    let Given { answer, by, at, elsewhere, by_rule } = given;
     let Some(raised) = turn.raised(inquiry).filter(|raised| answer.decides(raised.inquiry.kind))
     else {
         return false;
@@ -94,6 +96,7 @@ pub(super) fn settle(turn: &mut Turn, inquiry: &InquiryId, given: Given<'_>) -> 
         raised.by = Some(by.to_owned());
         raised.answered = Some(at);
         raised.elsewhere = elsewhere;
+        raised.by_rule = by_rule;
     }
     true
 }

@@ -281,6 +281,8 @@ pub struct Raised {
     pub answered: Option<Timestamp>,
     /// Whether the answer came from another process.
     pub elsewhere: bool,
+    /// Whether rules that came with the answer decide on the call.
+    pub by_rule: bool,
 }
 
 /// Why a driver gave up.

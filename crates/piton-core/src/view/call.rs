@@ -343,7 +343,7 @@ fn progress(call: &Call) -> (CallState, Option<ResultView>) {
 
 impl QuestionView {
     fn of(open: Option<&State>, call: &Call, raised: &Raised) -> Self {
-        let Raised { inquiry, answer, by, at, answered, elsewhere } = raised;
+        let Raised { inquiry, answer, by, at, answered, elsewhere, .. } = raised;
         let waits = answer.is_none() && call.waits_for(inquiry);
         let open = open.filter(|state| waits && needs_person(state, call, inquiry));
         let answer = answer.clone().map(|given| Answer {

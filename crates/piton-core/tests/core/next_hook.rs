@@ -67,7 +67,13 @@ fn raise(journal: &mut Journal) -> Inquiry {
 
 fn answer(journal: &mut Journal, asked: &Inquiry, answer: InquiryAnswer) {
     let inquiry = asked.id.clone();
-    journal.push(Event::InquiryAnswered { inquiry, answer, by: "user".into(), letter: None });
+    journal.push(Event::InquiryAnswered {
+        inquiry,
+        answer,
+        by: "user".into(),
+        letter: None,
+        by_rule: false,
+    });
 }
 
 #[test]

@@ -63,7 +63,13 @@ fn raise(journal: &mut Journal) -> Inquiry {
 
 fn allow(journal: &mut Journal, asked: &Inquiry) {
     let (inquiry, answer) = (asked.id.clone(), InquiryAnswer::Allow);
-    journal.push(Event::InquiryAnswered { inquiry, answer, by: "user".into(), letter: None });
+    journal.push(Event::InquiryAnswered {
+        inquiry,
+        answer,
+        by: "user".into(),
+        letter: None,
+        by_rule: false,
+    });
 }
 
 fn denying(path: &str) -> PermissionRule {

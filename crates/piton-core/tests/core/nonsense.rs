@@ -257,6 +257,7 @@ fn inquiry() -> impl Strategy<Value = Event> {
                 answer,
                 by: String::new(),
                 letter: None,
+                by_rule: false,
             }
         }),
     ]

@@ -267,7 +267,13 @@ impl World {
         };
         let (inquiry, by) = (inquiry.id.clone(), String::new());
         let answer = answers[choice % answers.len()].clone();
-        self.journal.push(Event::InquiryAnswered { inquiry, answer, by, letter: None });
+        self.journal.push(Event::InquiryAnswered {
+            inquiry,
+            answer,
+            by,
+            letter: None,
+            by_rule: false,
+        });
     }
 
     /// Does what was decided; the choice says how it ends.

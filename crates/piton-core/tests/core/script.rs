@@ -514,7 +514,13 @@ impl Journal {
             _ => InquiryAnswer::Text { text: second.into() },
         };
         let inquiry = newest.unwrap().inquiry.id.clone();
-        Event::InquiryAnswered { inquiry, answer, by: "somebody".into(), letter: None }
+        Event::InquiryAnswered {
+            inquiry,
+            answer,
+            by: "somebody".into(),
+            letter: None,
+            by_rule: false,
+        }
     }
 
     fn change(&self, verb: &str, rest: &str) -> ConfigChange {

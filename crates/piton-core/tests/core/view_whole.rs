@@ -338,7 +338,7 @@ fn the_page_on_views_shows_them_as_they_are() {
     assert!(view.question(question).unwrap().open);
     let inquiry = question.clone();
     let (answer, by) = (InquiryAnswer::Allow, "anna".into());
-    journal.push(Event::InquiryAnswered { inquiry, answer, by, letter: None });
+    journal.push(Event::InquiryAnswered { inquiry, answer, by, letter: None, by_rule: false });
     let change = ViewChange::of(&journal.state, journal.entries.last().unwrap());
     assert_page_holds(&change);
     let call = CallId { turn: TurnId(1), step: 1, index: 0 };

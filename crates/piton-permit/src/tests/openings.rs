@@ -281,9 +281,25 @@ fn a_wish_that_is_not_understood_is_none() {
         serde_json::json!({ "write": ["relative"] }),
         serde_json::json!({ "write": ["/a/../b"] }),
         serde_json::json!({ "env": ["A B"] }),
+        serde_json::json!({ "preset": "everything" }),
+        serde_json::json!({ "network": ["a.io:443"], "proxy": true }),
     ] {
         assert!(read(value.clone()).is_empty(), "{value}");
     }
+    let preset = read(serde_json::json!({ "preset": "git-ssh", "network": ["git.example:22"] }));
+    assert_eq!(preset.network, ["git.example:22"]);
+    assert_eq!(
+        (preset.sockets.as_slice(), preset.env.as_slice()),
+        (&["$SSH_AUTH_SOCK".to_owned()][..], &["SSH_AUTH_SOCK".to_owned()][..])
+    );
+    assert!(!preset.read.iter().any(|place| place.ends_with("id_ed25519")), "{:?}", preset.read);
+    let cargo = read(
+        serde_json::json!({ "preset": "cargo", "network": ["index.crates.io:443", "a.io:443"] }),
+    );
+    assert!(
+        cargo.network.contains(&"static.crates.io:443".into())
+            && cargo.network.contains(&"a.io:443".into())
+    );
     // Only an argument that says so is one.
     let other = tool("shell", Does::Act).confining(true);
     assert!(needs(&other, &call("ls", &hosts(&["a.io:443"]))).is_empty());

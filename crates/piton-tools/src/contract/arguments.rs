@@ -30,7 +30,7 @@ pub fn parse_arguments<T: DeserializeOwned>(
 }
 
 /// Refuses arguments that do not fit a schema that somebody else wrote, as far as it is understood.
-pub(crate) fn refuse_unfit(schema: &str, arguments: &Arguments) -> Result<(), Refusal> {
+pub fn refuse_unfit(schema: &str, arguments: &Arguments) -> Result<(), Refusal> {
     let schema: Value = serde_json::from_str(schema)
         .map_err(|error| Refusal(format!("the tool's own schema is broken: {error}")))?;
     let strict = schema.get("additionalProperties") == Some(&Value::Bool(false));
@@ -78,6 +78,15 @@ fn misfit(property: &Value, value: &Value) -> Option<String> {
     };
     if !fits {
         return Some(format!("must be of type {kind}, not {}", name_of(value)));
+    }
+    if let (Value::Object(fields), Some(Value::Object(known))) = (value, property.get("properties"))
+    {
+        let strict = property.get("additionalProperties") == Some(&Value::Bool(false));
+        let problems = fields.iter().filter_map(|(name, value)| match known.get(name) {
+            None => strict.then(|| format!("has no field `{name}`")),
+            Some(property) => misfit(property, value).map(|why| format!("in `{name}` {why}")),
+        });
+        return problems.reduce(|all, problem| format!("{all}, {problem}"));
     }
     if let Some(choices) = property.get("enum").and_then(Value::as_array)
         && !choices.contains(value)

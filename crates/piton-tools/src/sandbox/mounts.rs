@@ -70,7 +70,10 @@ impl Pins {
 pub(super) fn arrange(policy: &Policy, sockets: Vec<PathBuf>) -> io::Result<Pins> {
     let mut held = Held::default();
     let mut roots = policy.write.clone();
-    roots.extend(policy.granted.write.iter().cloned());
+    // A granted file in the workspace is open as soon as it is not protected. As a mount it could not be replaced,
+    // and git replaces its settings by renaming.
+    let is_open = |place: &&PathBuf| !policy.write.iter().any(|root| place.starts_with(root));
+    roots.extend(policy.granted.write.iter().filter(is_open).cloned());
     roots.sort();
     // The root of all cannot be a mount on itself; then there is nothing that could be read-only.
     let is_all = roots.iter().any(|root| root == Path::new("/"));

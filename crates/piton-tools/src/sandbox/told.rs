@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use piton_core::event::Grants;
 use piton_core::permit::grants::words;
 use piton_core::permit::host::{Host, HostRule};
+use piton_core::permit::obeyed;
 use rustix::fs::{Access, FileType, Mode, access, stat};
 
 use super::policy::Policy;
@@ -32,10 +33,6 @@ const SIGNS: [&str; 10] = [
 ];
 /// What they print when a file is locked because programs outside obey it.
 const LOCK_SIGNS: [&str; 4] = ["read-only", "erofs", "device or resource busy", "ebusy"];
-/// What is told then.
-const LOCKED_TOLD: &str = "[in the sandbox nothing changes what programs outside obey: .git/config, hooks, AGENTS.md \
-                           and the like. If that is needed, call again with needs that name the file itself, such as \
-                           {\"write\":[\"/WORKSPACE/.git/config\"]}, and the user is asked]";
 /// What is told of a command that goes on without the network of this machine.
 const APART_TOLD: &str = "[it has no network of this machine: commands in the sandbox reach a server that it starts, the \
                           user does not. If that is needed, call again with needs, such as \
@@ -68,6 +65,23 @@ const LINE_BYTES_MAX: usize = 4096;
 /// Ports by the schemes of addresses.
 const PORTS: [(&str, u16); 5] =
     [("https", 443), ("http", 80), ("ssh", 22), ("git", 9418), ("git+https", 443)];
+/// Programs by the words that start them, and what opens all that they usually need.
+const PRESETS: [(&str, &str); 8] = [
+    ("cargo", "cargo"),
+    ("go", "go"),
+    ("npm", "npm"),
+    ("npx", "npm"),
+    ("pip", "pip"),
+    ("pip3", "pip"),
+    ("ssh", "git-ssh"),
+    ("git", "git-ssh"),
+];
+/// The preset of those that speak SSH. Others than `ssh` do so only now and then.
+const OF_SSH: &str = "git-ssh";
+/// Where the files of SSH are, from the user's own directory on.
+const SSH_FILES: &str = "~/.ssh/";
+/// What joins commands, so that the exit code is not that of each of them.
+const JOINTS: [char; 3] = ['|', ';', '\n'];
 /// What parts the words of a message.
 const EDGES: [char; 17] = [
     '\'', '"', '`', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '(', ')', '<', '>', '[', ']',
@@ -88,25 +102,26 @@ struct Complaint {
 pub(crate) struct RanCommand<'a> {
     pub(crate) command: &'a str,
     pub(crate) directory: &'a Path,
-    /// Whether something was protected where it may write.
-    pub(crate) is_guarded: bool,
+    /// Whether its exit code says that something went wrong.
+    pub(crate) has_failed: bool,
     /// What the proxy refused: hosts, and why.
     pub(crate) refused: &'a [(String, String)],
 }
 
 impl Policy {
-    /// Adds to what a failed command printed what the sandbox stopped, if something in there looks
-    /// as if that were the reason.
+    /// Adds to what a command printed what the sandbox stopped, if something in there looks as if that were
+    /// the reason. Where the exit code is that of another command (`curl … | tail`), only what is known.
     pub(crate) fn explain(&self, ran: RanCommand<'_>, text: &mut String) {
         let printed = text.to_ascii_lowercase();
         let has = |signs: &[&str]| signs.iter().any(|sign| printed.contains(sign));
         if self.looks.is_some() {
-            if has(&SIGNS) || has(&LOOK_SIGNS) {
+            if ran.has_failed && (has(&SIGNS) || has(&LOOK_SIGNS)) {
                 excerpt::note(text, LOOKS_TOLD);
             }
             return;
         }
         if let Some(most) = self.limits.file_bytes
+            && ran.has_failed
             && has(&FILE_SIGNS)
         {
             let most = most / MB;
@@ -118,14 +133,18 @@ impl Policy {
         if !ran.refused.is_empty() {
             return excerpt::note(text, excerpt::head(&of_hosts(ran.refused), TOLD_BYTES_MAX));
         }
-        if !has(&SIGNS) && !is_unreached {
-            return;
+        let mut missing = Missing::default();
+        if ran.has_failed {
+            missing.grants.env = self.withheld_from(ran.command, text);
         }
-        let missing = self.missing(ran, text);
-        let told = match missing.is_empty() {
-            true if ran.is_guarded && has(&LOCK_SIGNS) => LOCKED_TOLD.to_owned(),
-            true => self.told(is_unreached),
-            false => asked_for(&missing),
+        let is_stopped = has(&SIGNS) || is_unreached;
+        if is_stopped && (ran.has_failed || ran.command.contains(JOINTS)) {
+            self.find_missing(ran, text, &mut missing);
+        }
+        let told = match (missing.grants.is_empty() && missing.preset.is_none(), ran.has_failed) {
+            (true, true) if is_stopped => self.told(is_unreached),
+            (true, _) => return,
+            (false, has_failed) => missing.told(has_failed),
         };
         excerpt::note(text, excerpt::head(&told, TOLD_BYTES_MAX));
     }
@@ -136,8 +155,8 @@ impl Policy {
     }
 
     /// What would have to be opened, as far as the output tells.
-    fn missing(&self, ran: RanCommand<'_>, text: &str) -> Grants {
-        let mut missing = Grants::default();
+    fn find_missing(&self, ran: RanCommand<'_>, text: &str, found: &mut Missing) {
+        let Missing { grants: missing, locked, .. } = found;
         for line in text.lines().rev().take(LINES_MAX).filter(|line| line.len() <= LINE_BYTES_MAX) {
             let small = line.to_ascii_lowercase();
             let complains = |signs: &[&str]| signs.iter().any(|sign| small.contains(sign));
@@ -145,7 +164,11 @@ impl Policy {
             if of_files || of_hosts {
                 let complaint = Complaint { of_files, of_directory: complains(&DIRECTORY_SIGNS) };
                 let paths = texts(told_by(line)).filter_map(|word| path_in(word, ran.directory));
-                paths.for_each(|path| self.note_path(&path, complaint, &mut missing));
+                paths.for_each(|path| self.note_path(&path, complaint, missing));
+            }
+            if complains(&LOCK_SIGNS) {
+                let paths = texts(told_by(line)).map(|word| plain(&ran.directory.join(word)));
+                locked.extend(paths.filter(|path| self.locks(path)));
             }
             if of_hosts && !self.network {
                 missing.add(&Grants { network: hosts_in(line), ..Grants::default() });
@@ -157,10 +180,57 @@ impl Policy {
             missing.network = texts(ran.command).filter_map(address_in).collect();
         }
         missing.network.retain(|host| !self.granted.hosts.contains(host));
+        locked.sort();
+        locked.dedup();
+        missing.add(&Grants {
+            write: locked.iter().map(|it| tilde(it)).collect(),
+            ..Grants::default()
+        });
         for entries in [&mut missing.network, &mut missing.write, &mut missing.read] {
             entries.truncate(PLACES_TOLD_MAX);
         }
-        missing
+        self.find_preset(ran, text, found);
+    }
+
+    /// The preset for a program that was stopped, which opens what it would be stopped at next.
+    fn find_preset(&self, ran: RanCommand<'_>, text: &str, found: &mut Missing) {
+        let Missing { grants: missing, preset, .. } = found;
+        let is_of_ssh = |place: &String| place.starts_with(SSH_FILES);
+        let reads_keys = missing.read.iter().any(is_of_ssh);
+        let speaks_ssh = reads_keys || text.lines().any(|line| line.starts_with("ssh: "));
+        if missing.network.is_empty() && !reads_keys {
+            return;
+        }
+        let words: Vec<&str> = texts(ran.command).collect();
+        let fits = |(word, preset): &&(&str, &str)| {
+            words.contains(word) && (*preset != OF_SSH || speaks_ssh)
+        };
+        *preset = PRESETS.iter().find(fits).map(|(_, preset)| *preset);
+        if *preset == Some(OF_SSH) {
+            // The agent has the keys; no program needs to read them.
+            missing.read.retain(|place| !is_of_ssh(place));
+            // Hosts that are named stand in place of those that the preset opens.
+            missing.network.extend(self.granted.hosts.iter().cloned());
+        }
+    }
+
+    /// Whether a path is one that programs outside obey, where this command could write otherwise.
+    fn locks(&self, path: &Path) -> bool {
+        let below = self.write.iter().find_map(|root| path.strip_prefix(root).ok());
+        let name = below.and_then(Path::to_str);
+        name.is_some_and(obeyed::is_one) && !self.granted.write.iter().any(|it| it == path)
+    }
+
+    /// Variables that it was not given, and that it or its output speaks of.
+    fn withheld_from(&self, command: &str, text: &str) -> Vec<String> {
+        let names = |name: &String| {
+            let parts = |text: &str| {
+                text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_').any(|it| it == name)
+            };
+            text.lines().rev().take(LINES_MAX).any(parts) || parts(command)
+        };
+        let withheld = self.withheld().filter_map(|name| name.into_string().ok()).filter(names);
+        withheld.take(PLACES_TOLD_MAX).collect()
     }
 
     /// Notes what stands in the way of a path, if anything does. Where a line does not complain of files, it can only
@@ -208,6 +278,10 @@ impl Policy {
         // A place that is not there is made in the one above it.
         let there = path.ancestors().find(|place| place.exists())?;
         access(there, Access::WRITE_OK).ok()?;
+        // A user's whole directory is never what a program needs.
+        if home().is_some_and(|home| home == there && home != path) && !is_directory {
+            return Some(path.to_owned());
+        }
         match path.ancestors().take_while(|place| !place.exists()).last() {
             Some(made) if is_directory || made != path => Some(made.join("")),
             Some(_) | None => Some(there.to_owned()),
@@ -240,15 +314,31 @@ impl Policy {
     }
 }
 
-/// What is told where it is known what would have to be opened.
-fn asked_for(missing: &Grants) -> String {
-    let words = words(missing).join("; to ");
-    let needs = serde_json::to_string(missing).unwrap_or_default();
-    format!(
-        "[the sandbox did not let it go on: it may not {}. If that is needed, call again with needs {needs}, and \
-         the user is asked]",
-        words.replace("; to ", ", nor ")
-    )
+/// What would have to be opened, where it is known.
+#[derive(Debug, Default)]
+struct Missing {
+    grants: Grants,
+    /// A program that usually needs more than that.
+    preset: Option<&'static str>,
+    /// Places that are closed because programs outside obey them.
+    locked: Vec<PathBuf>,
+}
+
+impl Missing {
+    fn told(&self, has_failed: bool) -> String {
+        let words = words(&self.grants).join(", nor ");
+        let mut needs = serde_json::json!(self.grants);
+        if let (Some(preset), Some(fields)) = (self.preset, needs.as_object_mut()) {
+            fields.insert("preset".into(), preset.into());
+        }
+        let begin = if has_failed { "the sandbox did not let it go on" } else { "in the sandbox" };
+        let what = if words.is_empty() { "use what it needs".into() } else { words };
+        let why = if self.locked.is_empty() { "" } else { " (programs outside obey it)" };
+        format!(
+            "[{begin}: it may not {what}{why}. If that is needed, call again with needs {needs}, and the user is \
+             asked]"
+        )
+    }
 }
 
 /// What is told of hosts that the proxy refused. It knows them exactly.
@@ -306,6 +396,11 @@ fn path_in(word: &str, directory: &Path) -> Option<PathBuf> {
         None if word.starts_with("../") || word.starts_with("./") => directory.join(word),
         None => return None,
     };
+    Some(plain(&path))
+}
+
+/// A path without detours.
+fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -316,7 +411,7 @@ fn path_in(word: &str, directory: &Path) -> Option<PathBuf> {
             Component::RootDir | Component::Normal(_) | Component::Prefix(_) => plain.push(part),
         }
     }
-    Some(plain)
+    plain
 }
 
 /// The hosts that a line complains about, each with its port.
@@ -387,8 +482,8 @@ mod tests {
 
     fn explained(policy: &Policy, root: &Path, command: &str, printed: &str) -> String {
         let mut text = printed.to_owned();
-        let (directory, is_guarded) = (&root.join("work"), !policy.protect.is_empty());
-        policy.explain(RanCommand { command, directory, is_guarded, refused: &[] }, &mut text);
+        let (directory, has_failed) = (&root.join("work"), true);
+        policy.explain(RanCommand { command, directory, has_failed, refused: &[] }, &mut text);
         text.strip_prefix(printed).unwrap().trim_start().to_owned()
     }
 

@@ -108,10 +108,9 @@ fn finished(ended: Ended, command: &Command, put_back: &[PutBack]) -> Finished {
         }
     };
     let Captured { mut text, printed, full } = output.into_extract(&notes);
-    if let Some(policy) = command.sandbox.as_ref().filter(|_| code.is_some_and(|code| code != 0)) {
-        let (line, directory) = (&command.line, &command.directory);
-        let is_guarded = !policy.protect.is_empty();
-        let ran = RanCommand { command: line, directory, is_guarded, refused: &[] };
+    if let (Some(policy), Some(code)) = (&command.sandbox, code) {
+        let (line, directory, has_failed) = (&command.line, &command.directory, code != 0);
+        let ran = RanCommand { command: line, directory, has_failed, refused: &[] };
         policy.explain(ran, &mut text);
     }
     let note_bytes = text.len().saturating_sub(printed);

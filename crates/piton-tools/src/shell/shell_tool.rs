@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use piton_core::event::{ArgumentRole, EffectClass, Grants, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, Handle, ToolSpec};
 use piton_core::id::{CallId, TurnId};
-use piton_core::permit::grants;
+use piton_core::permit::grants::Needs;
 use serde::Deserialize;
 
 use super::line::{Line, Reads, Walls};
@@ -36,7 +36,9 @@ const SCHEMA: &str = r#"{
                 "write": {"type": "array", "items": {"type": "string"}, "description": "Places to write to; each begins with / or ~/."},
                 "read": {"type": "array", "items": {"type": "string"}, "description": "Closed places to read."},
                 "sockets": {"type": "array", "items": {"type": "string"}, "description": "Unix sockets, by their paths."},
-                "env": {"type": "array", "items": {"type": "string"}, "description": "Variables that are withheld."}
+                "env": {"type": "array", "items": {"type": "string"}, "description": "Variables that are withheld."},
+                "devices": {"type": "array", "items": {"type": "string"}, "description": "Devices, by their paths."},
+                "preset": {"type": "string", "enum": ["git-ssh", "git-https", "cargo", "npm", "pip", "go", "docker"], "description": "All that this program usually needs, beside your own hosts."}
             },
             "additionalProperties": false
         },
@@ -63,7 +65,9 @@ const SUPERVISED_SCHEMA: &str = r#"{
                 "write": {"type": "array", "items": {"type": "string"}, "description": "Places to write to; each begins with / or ~/."},
                 "read": {"type": "array", "items": {"type": "string"}, "description": "Closed places to read."},
                 "sockets": {"type": "array", "items": {"type": "string"}, "description": "Unix sockets, by their paths."},
-                "env": {"type": "array", "items": {"type": "string"}, "description": "Variables that are withheld."}
+                "env": {"type": "array", "items": {"type": "string"}, "description": "Variables that are withheld."},
+                "devices": {"type": "array", "items": {"type": "string"}, "description": "Devices, by their paths."},
+                "preset": {"type": "string", "enum": ["git-ssh", "git-https", "cargo", "npm", "pip", "go", "docker"], "description": "All that this program usually needs, beside your own hosts."}
             },
             "additionalProperties": false
         },
@@ -92,24 +96,6 @@ struct ShellArguments {
     terminal: Option<bool>,
     needs: Option<Needs>,
     dir: Option<String>,
-}
-
-/// Openings in the wall. What rules give decides on them before the tool is asked.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Needs {
-    network: Vec<String>,
-    write: Vec<String>,
-    read: Vec<String>,
-    sockets: Vec<String>,
-    env: Vec<String>,
-}
-
-impl Needs {
-    fn fault(self) -> Option<String> {
-        let Self { network, write, read, sockets, env } = self;
-        grants::fault(&Grants { network, write, read, sockets, env, ..Grants::default() })
-    }
 }
 
 impl Shell {
@@ -236,7 +222,7 @@ fn look(site: &Site, schema: &str, arguments: &Arguments) -> Result<Line, Refusa
             command.len()
         )));
     }
-    if let Some(fault) = wanted.needs.and_then(Needs::fault) {
+    if let Some(Err(fault)) = wanted.needs.map(Needs::grants) {
         return Err(Refusal(format!("the needs of this call cannot be met: {fault}")));
     }
     let directory: PathBuf = {

@@ -343,13 +343,12 @@ pub(crate) fn finished_with(
     };
     let Captured { mut text, printed, full } =
         Captured::of_file(&attached.out, start + from, &notes)?;
-    if let Some(intent) = story.intent.as_ref().filter(|_| code.is_some_and(|code| code != 0))
+    if let (Some(intent), Some(code)) = (&story.intent, code)
         && let Some(policy) = &intent.sandbox
     {
-        let Intent { command, directory, guard, .. } = intent;
-        let (is_guarded, refused) = (guard.is_some(), &story.refused);
-        let ran = RanCommand { command, directory, is_guarded, refused };
-        policy.explain(ran, &mut text);
+        let Intent { command, directory, .. } = intent;
+        let (has_failed, refused) = (code != 0, &story.refused);
+        policy.explain(RanCommand { command, directory, has_failed, refused }, &mut text);
     }
     let intent = story.intent.as_ref().filter(|intent| intent.secret);
     let quotes = intent.map(|intent| Quotes { call: intent.call, notes: notes.join("\n") });

@@ -11,7 +11,8 @@ use piton_core::permit::grants::wants_more;
 use piton_core::permit::is_for_a_person;
 use piton_core::question::{Question, Secret};
 use piton_core::state::{Call, Raised, Turn};
-use piton_tools::{Ask, Response, Responses, Track, Word};
+use piton_tools::{Ask, Refusal, Response, Responses, Track, Word, refuse_unfit};
+use serde::de::IgnoredAny;
 
 use crate::driver::Driver;
 use crate::flight::ask::Asking;
@@ -25,6 +26,27 @@ const QUESTIONS_MAX: usize = 100;
 const ENGINE: &str = "piton";
 
 impl Driver<'_> {
+    /// Asks a person. Not about a call whose arguments do not fit: no answer could make it run.
+    pub(crate) fn ask_person(&mut self, inquiries: Vec<Inquiry>) {
+        for inquiry in inquiries {
+            let is_permission = inquiry.kind == InquiryKind::Permission;
+            match is_permission.then(|| self.why_unfit(inquiry.call)).flatten() {
+                Some(Refusal(text)) => self.fail(inquiry.call, text),
+                None => self.log.push(Event::InquiryRaised { inquiry }),
+            }
+        }
+    }
+
+    /// Why the arguments of a call do not fit what its tool takes.
+    fn why_unfit(&self, call: CallId) -> Option<Refusal> {
+        let call = self.log.state().open_turn()?.call(call)?;
+        let tool = self.log.state().config.tool(&call.name)?;
+        let arguments = serde_json::from_str(&call.arguments).ok()?;
+        // What cannot be read says nothing of what fits.
+        serde_json::from_str::<IgnoredAny>(&tool.parameters).ok()?;
+        refuse_unfit(&tool.parameters, &arguments).err()
+    }
+
     /// A running tool says something.
     pub(crate) fn hear(&mut self, word: Word) {
         match word {
@@ -141,7 +163,7 @@ impl Driver<'_> {
                 return None;
             }
             let (inquiry, by) = (asked.id.clone(), BY_POLICY.into());
-            Some(Event::InquiryAnswered { inquiry, answer, by, letter: None })
+            Some(Event::InquiryAnswered { inquiry, answer, by, letter: None, by_rule: false })
         };
         let events: Vec<Event> = open.filter_map(answered).collect();
         let any = !events.is_empty();
@@ -185,7 +207,13 @@ impl Driver<'_> {
         for inquiry in open {
             let answer = InquiryAnswer::Cancelled { reason: reason.into() };
             let by = ENGINE.into();
-            self.log.push(Event::InquiryAnswered { inquiry, answer, by, letter: None });
+            self.log.push(Event::InquiryAnswered {
+                inquiry,
+                answer,
+                by,
+                letter: None,
+                by_rule: false,
+            });
         }
     }
 

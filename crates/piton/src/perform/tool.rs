@@ -176,7 +176,8 @@ impl Driver<'_> {
         };
         match asked {
             Some(raised) if raised.by.as_deref() == Some(BY_POLICY) => Consent::Widely,
-            Some(raised) if is_approved(raised) => Consent::WordForWord,
+            // An answer with a rule says: as the rule says, from this call on.
+            Some(raised) if is_approved(raised) && !raised.by_rule => Consent::WordForWord,
             _ if state.config.tool(&call.name).is_some_and(is_look) => Consent::OnlyLooks,
             _ if state.config.tool(&call.name).is_some_and(runs_free) => Consent::WordForWord,
             _ => Consent::Widely,
@@ -191,7 +192,7 @@ impl Driver<'_> {
         let mut opened = grants::granted(permissions, state.workspace(), tool, &call.arguments);
         let turn = state.open_turn();
         let asked = turn.and_then(|turn| turn.inquiry(call.id, InquiryKind::Permission));
-        if asked.is_some_and(is_approved) {
+        if asked.is_some_and(|raised| is_approved(raised) && !raised.by_rule) {
             opened.add(&grants::needs(tool, &call.arguments));
         }
         opened

@@ -25,6 +25,21 @@ pub(super) fn words(trial: &Trial, rules: &[PermissionRule]) -> String {
     }
 }
 
+/// The same as data.
+pub(super) fn line<'a>(trial: &'a Trial, rules: &'a [PermissionRule]) -> Line<'a> {
+    let (rule, grants) = match &trial.why {
+        Why::Rule(at) => (Some(at + 1), &trial.grants),
+        _ => (None, &trial.grants),
+    };
+    let wall = match trial.wall {
+        Wall::Free => "none",
+        Wall::Sandbox => "sandbox",
+        Wall::Looks => "looks",
+        Wall::Missing => "missing",
+    };
+    Line::Tried { effect: trial.effect, wall, rule, grants, why: why(&trial.why, rules) }
+}
+
 fn wall(wall: Wall) -> &'static str {
     match wall {
         Wall::Free => "outside the sandbox",

@@ -175,6 +175,15 @@ fn always_writes_a_rule_with_the_opening_and_later_calls_run_in_the_sandbox() {
     let listed = site.world.run(&["permissions"]).stdout;
     let told = site.named("allow shell `touch *`, and may write in OUT/open");
     assert!(listed.contains(&told), "{listed}");
+    let tried = site.world.run(&["permissions", "try", "touch x", "--json"]).stdout;
+    let line: Value = serde_json::from_str(tried.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&line["effect"], &line["wall"], &line["rule"]),
+        (&json!("allow"), &json!("sandbox"), &json!(1))
+    );
+    assert_eq!(line["grants"]["write"], json!([site.named("OUT/open")]));
+    let denied = ["permissions", "try", "make", "--permissions", "read-only"];
+    assert!(site.world.run(&denied).stdout.starts_with("denied: the mode read-only"));
     let tried = site.world.run(&["permissions", "try", "touch x"]).stdout;
     let told = site.named("runs in the sandbox, and may write in OUT/open: rule 1");
     assert!(tried.starts_with(&told), "{tried}");
@@ -190,6 +199,74 @@ fn always_writes_a_rule_with_the_opening_and_later_calls_run_in_the_sandbox() {
     fs::remove_file(site.outside.path().join("open/new")).unwrap();
     assert_eq!(site.runs("touch OUT/open/new OUT/other/new", NEEDS, &AUTO).code, 0);
     assert!(site.has("open/new") && !site.has("other/new"), "{}", site.told());
+}
+
+// A yes to one host, or to one directory, for ever must not open everything for the call that asked.
+#[test]
+fn the_call_that_always_is_answered_to_runs_as_its_rule_says() {
+    if !can_hold() {
+        return;
+    }
+    let both = "touch OUT/open/new OUT/other/new";
+    for (width, is_free) in [("first-words", false), ("exactly", false), ("unconfined", true)] {
+        let site = Site::new("");
+        assert_eq!(site.runs(both, NEEDS, &AUTO).code, 3);
+        let ran = site.world.run(&["answer", "always", "--width", width, "--continue"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(site.has("open/new"), "{width}: {}", site.told());
+        assert_eq!(site.has("other/new"), is_free, "{width}: {}", site.told());
+    }
+    // Without openings: what is allowed word for word runs outside, what is allowed more widely does not.
+    for (width, is_free) in [("first-words", false), ("exactly", true)] {
+        let site = Site::new("");
+        assert_eq!(site.runs(both, "{}", &[]).code, 3);
+        let ran = site.world.run(&["answer", "always", "--width", width, "--continue"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(site.has("other/new"), is_free, "{width}: {}", site.told());
+    }
+}
+
+// git writes its settings by renaming, which no mount allows.
+#[test]
+fn settings_of_git_are_written_where_a_rule_opens_them() {
+    if !can_hold() {
+        return;
+    }
+    let site = Site::new("");
+    let workspace = site.world.path("work");
+    let git = |words: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(words).current_dir(&workspace).env("HOME", &workspace).output().unwrap()
+    };
+    assert!(git(&["init", "-q"]).status.success());
+    assert_eq!(site.runs("git config a.b one", "{}", &AUTO).code, 0);
+    let file = workspace.join(".git/config");
+    let needs = format!(r#"{{"write":["{}"]}}"#, file.display());
+    assert!(site.told().contains(&format!("call again with needs {needs}")), "{}", site.told());
+    assert_eq!(site.runs("git config a.b two", &needs, &AUTO).code, 3);
+    let always = ["answer", "always", "--scope", "user", "--width", "first-words", "--continue"];
+    assert_eq!(site.world.run(&always).code, 0);
+    for value in ["two", "three"] {
+        if value == "three" {
+            assert_eq!(site.runs("git config a.b three", &needs, &AUTO).code, 0);
+        }
+        let set = String::from_utf8(git(&["config", "a.b"]).stdout).unwrap();
+        assert_eq!(set.trim(), value, "{}", site.told());
+    }
+}
+
+#[test]
+fn a_call_that_cannot_run_asks_nobody() {
+    let site = Site::new("");
+    for (needs, why) in [
+        (r#"{"network":["a.example:81"],"proxy":true}"#, "has no field `proxy`"),
+        (r#"{"network":"a.example:81"}"#, "must be of type array"),
+        (r#"{"preset":"everything"}"#, "must be one of"),
+    ] {
+        let ran = site.runs("true", needs, &[]);
+        assert_eq!(ran.code, 0, "nobody is asked: {}", ran.stderr);
+        assert!(site.told().contains(why), "{}", site.told());
+    }
 }
 
 #[test]
@@ -225,6 +302,12 @@ fn what_was_stopped_is_named_with_what_to_ask_for() {
         told("python3 -c 'import urllib.request as u; u.urlopen(\"http://a.example:81/\")'");
     let needs = r#"call again with needs {"network":["a.example:81"]}"#;
     assert!(fetched.contains(needs), "{fetched}");
+    // The exit code is that of the last command, and most lines of agents end so.
+    let piped = told("touch OUT/open/new 2>&1 | tail -1; echo finished");
+    let needs = site.named(r#"call again with needs {"write":["OUT/open"]}"#);
+    assert!(piped.contains(&needs), "{piped}");
+    let silent = told("echo touch: OUT/open/new: Permission denied");
+    assert!(!silent.contains("needs"), "{silent}");
 }
 
 #[test]

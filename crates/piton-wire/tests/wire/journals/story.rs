@@ -250,7 +250,13 @@ impl Story {
             }
             InquiryKind::Question => told,
         };
-        self.push(Event::InquiryAnswered { inquiry, answer, by: String::new(), letter: None });
+        self.push(Event::InquiryAnswered {
+            inquiry,
+            answer,
+            by: String::new(),
+            letter: None,
+            by_rule: false,
+        });
     }
 
     /// A part is summed up by a model.

@@ -5,14 +5,15 @@
 //! programs, never settings. A cache that programs outside use too is such a way out all the same, which is why
 //! a preset is something that a person writes.
 
-use piton_core::event::Grants;
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+use crate::grant::Grants;
 
 /// A program whose openings are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Preset {
+pub enum Preset {
     /// git over SSH, with the keys of the agent.
     GitSsh,
     /// git over HTTPS.
@@ -42,7 +43,7 @@ const NOTHING: Openings = Openings { network: &[], sockets: &[], write: &[], rea
 
 impl Preset {
     /// What it opens.
-    pub(super) fn grants(self) -> Grants {
+    pub fn grants(self) -> Grants {
         let Openings { network, sockets, write, read, env } = self.openings();
         let owned = |entries: &[&str]| entries.iter().map(ToString::to_string).collect();
         Grants {
@@ -53,6 +54,16 @@ impl Preset {
             env: owned(env),
             devices: Vec::new(),
         }
+    }
+
+    /// What it opens for a call or a rule that names hosts, too. Hosts of one's own stand in place of those that the
+    /// program uses unless told otherwise.
+    pub fn grants_with_hosts(self, hosts: &[String]) -> Grants {
+        let mut grants = self.grants();
+        if !hosts.is_empty() && !hosts.iter().any(|host| grants.network.contains(host)) {
+            grants.network.clear();
+        }
+        grants
     }
 
     fn openings(self) -> Openings {
@@ -112,9 +123,8 @@ impl Preset {
 
 #[cfg(test)]
 mod tests {
-    use piton_core::permit::grants;
-
     use super::*;
+    use crate::grants;
 
     const ALL: [Preset; 7] = [
         Preset::GitSsh,
