@@ -10,8 +10,8 @@ const LINES: u32 = 3_000;
 #[tokio::test]
 async fn all_of_a_large_write_is_loaded_by_a_click_before_it_is_allowed() {
     let place = Place::new();
-    let content: String = (1..=LINES).map(|line| format!("{line}\n")).collect();
-    let arguments = json!({ "path": "a.txt", "content": content });
+    let lines: Vec<_> = (1..=LINES).map(|line| format!("{line}\n")).collect();
+    let arguments = json!({ "path": "a.txt", "content": lines.concat() });
     let model = place.script(&json!({ "steps": [
         { "calls": [{ "tool": "write_file", "arguments": arguments }] }, { "say": "Written." },
     ] }));

@@ -299,11 +299,12 @@ fn all_lines_of_a_large_file_are_counted() {
 #[test]
 fn all_of_a_large_write_can_be_read_before_it_is_allowed() {
     let mut journal = Journal::of("mode:ask turn user ask");
-    let content: String = (1..=3_000).map(|line| format!("{line}\n")).collect();
+    let lines: Vec<_> = (1..=3_000).map(|line| format!("{line}\n")).collect();
+    let content = lines.concat();
     let arguments = serde_json::json!({ "path": "a.txt", "content": content }).to_string();
     let call = answer(&mut journal, "write_file", &arguments);
-    let added: String = content.lines().map(|line| format!("+{line}\n")).collect();
-    let diff = Some(Diff::bounded(&format!("@@ -0,0 +1,3000 @@\n{added}")));
+    let added = format!("@@ -0,0 +1,3000 @@\n+{}", lines.join("+"));
+    let diff = Some(Diff::bounded(&added));
     let change = Preview { lines_new: 3_000, diff, ..Preview::default() };
     let found = Found { change: Some(Box::new(change)), ..Found::default() };
     let about = About {
@@ -470,7 +471,7 @@ fn nothing_that_somebody_wrote_becomes_an_element() {
     });
     journal.push(Event::TurnBroke {
         turn: TurnId(1),
-        reason: piton_core::event::BreakReason::Limit,
+        reason: BreakReason::Limit,
         message: EVIL.into(),
     });
     let renderer =
