@@ -311,7 +311,7 @@ async fn a_turn_that_rests_on_a_question_can_be_stopped() {
     assert!(page.contains("data-stop"), "{page}");
     press(&stage, &format!("/c/{id}/stop"), &[("do", "interrupt")]).await;
     let page = read(&stage, &format!("/c/{id}")).await;
-    assert!(page.contains("Interrupted: it was stopped"), "{page}");
+    assert!(page.contains(">Stopped<"), "{page}");
     assert!(page.contains("Stop here"), "{page}");
     // The question is still there to be answered, and the answer goes on.
     let asked = stage.get(&format!("/conversations/{id}/questions")).await;
