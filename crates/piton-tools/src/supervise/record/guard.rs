@@ -11,6 +11,8 @@
 //! So a change is never thrown away.
 
 mod harmless;
+mod note;
+mod open;
 mod restore;
 mod scene;
 mod told;
@@ -25,10 +27,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use piton_core::id::Digest;
-use piton_core::permit::obeyed::stands_for;
 use rustix::process::test_kill_process_group;
 use serde::{Deserialize, Serialize};
 
+use self::note::{Note, places_of, write_whole};
 use self::scene::{Content, Difference, Scene, Thing};
 pub(crate) use self::told::link;
 pub(crate) use self::watch::{Instead, PutBack, Settled, Watch};
@@ -39,12 +41,10 @@ use super::log::{self, Intent, Record, Story, Witness};
 use super::verdict::{Lock, Verdict, verdict};
 use crate::fail;
 use crate::files::digest;
-use crate::sandbox::{self, Policy, Submodules};
+use crate::sandbox::Policy;
 
 /// Where the list lies, beside the records of all conversations. No conversation has such a name.
 const LIST: &str = ".guarded";
-/// The name of the note in a record.
-const NOTE: &str = "guard";
 /// Where changes are kept in a record.
 const ASIDE: &str = "changed";
 /// Most changes of one command that are kept, one by one. The rest is only put back.
@@ -55,22 +55,6 @@ const KIND: char = '=';
 const LOCK_WITHIN: Duration = Duration::from_secs(2);
 /// How often to try.
 const TRY_EVERY: Duration = Duration::from_millis(5);
-
-/// What was noted before a command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Note {
-    /// Protected places to which the command may write otherwise.
-    places: Vec<Raw>,
-    /// The other places that its policy protects.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    elsewhere: Vec<Raw>,
-    /// Where the command may write.
-    roots: Vec<Raw>,
-    before: Scene,
-    /// Indexes of git that could not be read.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    unread: Vec<Raw>,
-}
 
 /// Notes what a policy protects, and what stands there, for a call that is about to start. The record is in
 /// `directory`, and `marker` is its name.
@@ -84,7 +68,7 @@ pub(crate) fn begin(directory: &Path, marker: &str, policy: &Policy) -> io::Resu
     for (_, theirs) in others {
         theirs.take_over(&mut before, &places);
     }
-    watch::take_over(&mut before, &places);
+    open::take_over(&mut before, &places);
     Note::of(policy, &places, &elsewhere, before).write(directory)?;
     list.add(marker, &kind_of(&places))
 }
@@ -104,13 +88,6 @@ pub(crate) fn whole_policy(intent: &Intent) -> io::Result<Option<Policy>> {
 fn kind_of(places: &[PathBuf]) -> String {
     let names: Vec<_> = places.iter().map(|place| place.as_os_str().as_bytes()).collect();
     digest::of(&names.join(&0)).to_string()
-}
-
-/// The protected places that a policy opens otherwise, and the rest.
-fn places_of(policy: &Policy) -> [Vec<PathBuf>; 2] {
-    let is_open = |place: &PathBuf| policy.write.iter().any(|root| place.starts_with(root));
-    let (open, elsewhere) = policy.protect.iter().cloned().partition(is_open);
-    [open, elsewhere]
 }
 
 /// Puts back what is different after a command, and writes it down. What cannot be done is written down too. Says
@@ -179,7 +156,7 @@ impl HeldList {
             let held = Some(list.hold()?);
             return Some(Self { list, _held: held });
         }
-        watch::is_any_open().then_some(Self { list, _held: None })
+        open::is_any_open().then_some(Self { list, _held: None })
     }
 
     /// Takes files for what stood there before, if they have this content.
@@ -195,7 +172,7 @@ impl HeldList {
             if !is_meant {
                 continue;
             }
-            watch::accept(place, thing.as_ref());
+            open::accept(place, thing.as_ref());
             for (record, theirs) in &others {
                 let Ok(mut now) = Note::read(record) else { continue };
                 if theirs.covers(place) {
@@ -294,7 +271,7 @@ fn apply(directory: &Path, story: &Story) -> io::Result<Decision> {
         }
         restore::put(&place, &note.root_of(&place)?, wanted.as_ref())?;
         // Else whoever ends next would put it back again.
-        watch::accept(&place, wanted.as_ref());
+        open::accept(&place, wanted.as_ref());
         for (record, mut theirs) in list.others() {
             if theirs.covers(&place) {
                 theirs.before.set(&place, wanted.clone());
@@ -305,101 +282,6 @@ fn apply(directory: &Path, story: &Story) -> io::Result<Decision> {
     }
     note.write(directory)?;
     Ok(decision)
-}
-
-impl Note {
-    fn read(directory: &Path) -> io::Result<Self> {
-        Ok(serde_json::from_slice(&fs::read(directory.join(NOTE))?)?)
-    }
-
-    fn write(&self, directory: &Path) -> io::Result<()> {
-        write_whole(&directory.join(NOTE), &serde_json::to_vec(self)?)
-    }
-
-    fn of(policy: &Policy, places: &[PathBuf], elsewhere: &[PathBuf], before: Scene) -> Self {
-        let raw = |paths: &[PathBuf]| paths.iter().map(|path| Raw::of(path)).collect();
-        let unread = raw(&sandbox::submodules(places).unread);
-        let (places, elsewhere, roots) = (raw(places), raw(elsewhere), raw(&policy.write));
-        Self { places, elsewhere, roots, before, unread }
-    }
-
-    fn paths(&self) -> Vec<PathBuf> {
-        self.places.iter().map(Raw::path).collect()
-    }
-
-    /// What is different now, and is somebody's concern.
-    fn differences(&self) -> Vec<Difference> {
-        let places = self.paths();
-        let mut differences = self.before.differences(&Scene::read(&places));
-        differences.retain(|difference| !harmless::is_harmless(difference));
-        differences.extend(self.of_submodules(&places));
-        let is_whole = |it: &&Difference| it.before.is_none() && it.after == Some(Thing::Odd);
-        let whole: Vec<_> =
-            differences.iter().filter(is_whole).map(|it| it.place.clone()).collect();
-        // What is new in a directory goes with it.
-        let goes_along =
-            |place: &Path| place.ancestors().skip(1).any(|it| whole.iter().any(|w| w == it));
-        differences.retain(|it| it.before.is_some() || !goes_along(&it.place));
-        differences
-    }
-
-    /// Repositories that have become submodules and in which git would obey something, and indexes that say of no
-    /// submodules any more since they cannot be read.
-    fn of_submodules(&self, places: &[PathBuf]) -> Vec<Difference> {
-        let known: BTreeSet<_> = places.iter().collect();
-        let Submodules { places: submodules, unread } = sandbox::submodules(places);
-        let new = submodules.into_iter().filter(|place| !known.contains(place) && is_obeyed(place));
-        let hidden = unread.into_iter().filter(|place| !self.unread.contains(&Raw::of(place)));
-        let difference = |place: PathBuf| {
-            let thing = Scene::read(std::slice::from_ref(&place)).at(&place).cloned();
-            Difference { place, before: None, after: Some(thing.unwrap_or(Thing::Odd)) }
-        };
-        new.chain(hidden).map(difference).collect()
-    }
-
-    fn put_back(&self, difference: &Difference) -> io::Result<()> {
-        let Difference { place, before, .. } = difference;
-        restore::put(place, &self.root_of(place)?, before.as_ref())
-    }
-
-    /// The outermost place above that the command may write to.
-    fn root_of(&self, place: &Path) -> io::Result<PathBuf> {
-        let roots = self.roots.iter().map(Raw::path).filter(|root| place.starts_with(root));
-        let outermost = roots.min_by_key(|root| root.components().count());
-        outermost.ok_or_else(|| io::Error::other("no command can write there"))
-    }
-
-    /// Whether a place is among those that were noted, or below one of them.
-    fn covers(&self, place: &Path) -> bool {
-        self.places.iter().any(|noted| stands_for(&noted.path(), place))
-    }
-
-    /// Takes over what was noted here: it was before anything that runs now.
-    fn take_over(&self, scene: &mut Scene, places: &[PathBuf]) {
-        let later = Self {
-            places: places.iter().map(|place| Raw::of(place)).collect(),
-            elsewhere: Vec::new(),
-            roots: Vec::new(),
-            before: Scene::default(),
-            unread: Vec::new(),
-        };
-        let both: Vec<_> = self.before.places().chain(scene.places()).collect();
-        for place in both {
-            if self.covers(&place) && later.covers(&place) {
-                scene.set(&place, self.before.at(&place).cloned());
-            }
-        }
-    }
-}
-
-/// Whether git would obey something at a place `.git`.
-fn is_obeyed(place: &Path) -> bool {
-    let Ok(metadata) = place.symlink_metadata() else { return false };
-    let is_quiet = || {
-        let new = Scene::default().differences(&Scene::read(&sandbox::obeyed_by(place)));
-        new.iter().all(harmless::is_harmless)
-    };
-    !(metadata.is_dir() && is_quiet())
 }
 
 /// What a place was changed to.
@@ -417,18 +299,6 @@ impl Kept {
         DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(&aside)?;
         write_whole(&aside.join(number.to_string()), &serde_json::to_vec(self)?)
     }
-}
-
-/// Replaces a file of a record, or makes it.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = path.with_extension("new");
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = opening().create_new(true).open(&new)?;
-    io::Write::write_all(&mut file, bytes)?;
-    fs::rename(&new, path)
 }
 
 /// The list of all commands that were noted and may still change something.

@@ -2,6 +2,7 @@ use std::os::unix::fs::symlink;
 
 use piton_core::id::{CallId, TurnId};
 
+use super::note::NOTE;
 use super::*;
 use crate::sandbox::{Policy, Rules};
 use crate::supervise::record::log::LOG_VERSION;

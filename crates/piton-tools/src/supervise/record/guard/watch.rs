@@ -4,38 +4,14 @@
 //! Several of them run beside each other, and beside commands that are recorded. What one of them has changed must not
 //! be what the next one finds, so all that this process watches are known to each other.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::scene::{Scene, Thing};
-use super::{List, Note, places_of, restore};
+use super::note::{Note, places_of};
+use super::open::open;
+use super::scene::Scene;
+use super::{List, restore};
 use crate::sandbox::Policy;
-
-/// What was noted for each watch that is open, by its number.
-static OPEN: Mutex<BTreeMap<u64, Note>> = Mutex::new(BTreeMap::new());
-
-fn open() -> MutexGuard<'static, BTreeMap<u64, Note>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Takes over what is noted for open watches: it was before anything that runs now.
-pub(super) fn take_over(scene: &mut Scene, places: &[PathBuf]) {
-    open().values().for_each(|theirs| theirs.take_over(scene, places));
-}
-
-/// Whether there is an open one.
-pub(super) fn is_any_open() -> bool {
-    !open().is_empty()
-}
-
-/// Takes something for what stood at a place before.
-pub(super) fn accept(place: &Path, thing: Option<&Thing>) {
-    for note in open().values_mut().filter(|note| note.covers(place)) {
-        note.before.set(place, thing.cloned());
-    }
-}
 
 /// What stood at the protected places before such a program.
 #[derive(Debug)]
