@@ -514,13 +514,8 @@ impl Journal {
             _ => InquiryAnswer::Text { text: second.into() },
         };
         let inquiry = newest.unwrap().inquiry.id.clone();
-        Event::InquiryAnswered {
-            inquiry,
-            answer,
-            by: "somebody".into(),
-            letter: None,
-            by_rule: false,
-        }
+        let (by, letter, by_rule) = ("somebody".into(), None, false);
+        Event::InquiryAnswered { inquiry, answer, by, letter, by_rule }
     }
 
     fn change(&self, verb: &str, rest: &str) -> ConfigChange {
