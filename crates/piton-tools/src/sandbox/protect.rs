@@ -446,7 +446,9 @@ mod tests {
         fs::write(own.join("commondir"), "../..\n").unwrap();
         let settings = [common.clone(), common.join("modules/a/lib"), own.join("modules/lib")];
         let settings = settings.map(|place| place.join("config"));
-        settings.iter().for_each(|file| fs::write(file, "").unwrap());
+        for file in &settings {
+            fs::write(file, "").unwrap();
+        }
         let mut wanted = vec![own.join("commondir"), work.join(".git")];
         wanted.extend(settings);
         wanted.sort();

@@ -88,6 +88,14 @@ fn path(name: Vec<u8>) -> PathBuf {
     OsString::from_vec(name).into()
 }
 
+/// Where the other entries of an index are.
+enum Rest {
+    /// There are no others.
+    None,
+    /// In the shared index with this digest.
+    In(String),
+}
+
 /// How the index of a repository is written.
 struct Form<'a> {
     root: &'a Path,
@@ -107,7 +115,7 @@ impl Form<'_> {
                 links.push(name.to_vec());
             }
         })?;
-        let Some(shared) = self.shared(rest)? else { return Some(links) };
+        let Rest::In(shared) = self.rest(rest)? else { return Some(links) };
         let shared = self.repository.join(format!("sharedindex.{shared}"));
         let bytes = whole(&shared, left).ok()??;
         Entries::of(&bytes, self.digest_bytes)?.read(|mode, name| {
@@ -122,11 +130,11 @@ impl Form<'_> {
         Some(links)
     }
 
-    /// The name of the shared index that extensions give, if they do. `None` if they cannot be read.
-    fn shared(&self, rest: &[u8]) -> Option<Option<String>> {
+    /// The shared index that extensions name. `None` if they cannot be read.
+    fn rest(&self, rest: &[u8]) -> Option<Rest> {
         // The digest of the whole stands at the end.
         let mut rest = rest.get(..rest.len().checked_sub(self.digest_bytes)?)?;
-        let mut shared = None;
+        let mut all = Rest::None;
         while !rest.is_empty() {
             let (name, behind) = rest.split_at_checked(4)?;
             let length = usize::try_from(number(behind, 0)?).ok()?;
@@ -137,11 +145,14 @@ impl Form<'_> {
                 let name: Option<String> =
                     digits.map(|digit| char::from_digit(digit.into(), 16)).collect();
                 // Nothing but noughts names no file.
-                shared = Some(name?).filter(|name| name.bytes().any(|it| it != b'0'));
+                let name = name?;
+                if name.bytes().any(|it| it != b'0') {
+                    all = Rest::In(name);
+                }
             }
             rest = behind;
         }
-        Some(shared)
+        Some(all)
     }
 }
 
@@ -282,14 +293,14 @@ mod tests {
         assert_eq!(unread(root), [] as [PathBuf; 0]);
         for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x02\xff\xff\xff\xffshort", b"other"] {
             fs::write(&index, bytes).unwrap();
-            assert_eq!(unread(root), [index.clone()]);
+            assert_eq!(unread(root), std::slice::from_ref(&index));
         }
         fs::File::create(&index).unwrap().set_len(INDEXES_BYTES_MAX + 1).unwrap();
-        assert_eq!(unread(root), [index.clone()], "it is too large");
+        assert_eq!(unread(root), std::slice::from_ref(&index), "it is too large");
         fs::remove_file(&index).unwrap();
         // Nobody is held up.
         assert!(Command::new("mkfifo").arg(&index).status().unwrap().success());
-        assert_eq!(unread(root), [index.clone()]);
+        assert_eq!(unread(root), std::slice::from_ref(&index));
         fs::remove_file(&index).unwrap();
         symlink("none", &index).unwrap();
         assert_eq!(unread(root), [index]);
@@ -347,9 +358,9 @@ mod tests {
         };
         add(&root.join("zsub"), "deep");
         add(&root.join("zsub"), "round");
-        let list: String =
-            (0..1_050).map(|number| format!("160000 {digest}\ta{number:05}\n")).collect();
-        let list = format!("{list}160000 {digest}\tzsub\n");
+        let list: Vec<String> =
+            (0..1_050).map(|number| format!("160000 {digest}\ta{number:05}")).collect();
+        let list = format!("{}\n160000 {digest}\tzsub\n", list.join("\n"));
         let mut adding = Command::new("git");
         adding.args(["update-index", "--add", "--index-info"]).current_dir(&root);
         let mut adding = adding.stdin(std::process::Stdio::piped()).spawn().unwrap();
