@@ -167,7 +167,9 @@ impl Policy {
                 paths.for_each(|path| self.note_path(&path, complaint, missing));
             }
             if complains(&LOCK_SIGNS) {
-                let paths = texts(told_by(line)).map(|word| plain(&ran.directory.join(word)));
+                // Words without these are words: "could not write config file .git/config".
+                let names = texts(told_by(line)).filter(|word| word.contains(['/', '.']));
+                let paths = names.map(|word| plain(&ran.directory.join(word)));
                 locked.extend(paths.filter(|path| self.locks(path)));
             }
             if of_hosts && !self.network {
