@@ -165,7 +165,7 @@ mod tests {
     /// A command that has printed a text.
     fn printed(text: &str, calls: &std::path::Path) -> Kept {
         let intent = serde_json::json!({
-            "version": 1, "call": { "turn": 1, "step": 1, "index": 0 }, "command": "true",
+            "version": 1, "call": "1.1.0", "command": "true",
             "directory": "/", "at_ms": 0, "marker": "m",
         });
         let kept = Kept {
