@@ -5,6 +5,8 @@ use piton_core::permit::grants::words;
 use piton_core::permit::review::Remark;
 use piton_core::view::{PermissionRule, RuleEffect};
 
+use super::visible::visible_name;
+
 /// A rule, for people.
 pub(crate) fn told(rule: &PermissionRule) -> String {
     let effect = match rule.effect {
@@ -12,8 +14,9 @@ pub(crate) fn told(rule: &PermissionRule) -> String {
         RuleEffect::Ask => "ask",
         RuleEffect::Deny => "deny",
     };
-    let command = rule.command.as_ref().map(|command| format!(" `{command}`"));
-    let path = rule.path.as_ref().map(|path| format!(" on {path}"));
+    // A path may have the end of a line in it, and forge one.
+    let command = rule.command.as_ref().map(|command| format!(" `{}`", visible_name(command)));
+    let path = rule.path.as_ref().map(|path| format!(" on {}", visible_name(path)));
     let arguments: Vec<_> =
         rule.arguments.iter().map(|(key, pattern)| format!("{key} = /{pattern}/")).collect();
     let given = if arguments.is_empty() { "" } else { " where " };

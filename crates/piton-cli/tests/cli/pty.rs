@@ -53,6 +53,13 @@ fn check(world: &World, person: Person, code: i32, printed: &[&str]) {
     }
 }
 
+/// Where it is asked which rule to keep: the one for every call, in this conversation.
+fn always_every_call(person: &mut Person) {
+    person.sees("(2) wide: every call").sees("(c) in this conversation").types("2\n");
+    person.sees("wide: every call: allow write_file (chosen)").sees("(c) in this conversation");
+    person.types("c\n");
+}
+
 // D39
 #[test]
 fn a_person_permits_each_call() {
@@ -66,7 +73,9 @@ fn a_person_permits_each_call() {
 #[test]
 fn a_person_permits_a_tool_for_good() {
     let (world, mut person) = writing();
-    person.types("a\n").sees("(c) in this conversation").types("c\n");
+    // Exactly this file comes first, and every call last.
+    person.types("a\n").sees("(1) exactly this: allow write_file on one (chosen)");
+    always_every_call(&mut person);
     person.sees("From now on: allow write_file, in this conversation").sees("Written.");
     let (code, screen) = person.leaves();
     assert_eq!((code, screen.matches(PERMISSION).count()), (0, 1), "{screen}");
@@ -121,12 +130,9 @@ fn an_incomplete_turn_is_resumed_from_the_menu_and_the_message_comes_after_it() 
     let world = waiting();
     let mut person = Person::starts(&world, &["query", "hello"]);
     person.sees("has an incomplete turn").sees(MENU).types("r\n");
-    person
-        .sees("Run write_file: one?")
-        .sees(PERMISSION)
-        .types("a c\n")
-        .sees("Written.")
-        .sees("More.");
+    person.sees("Run write_file: one?").sees(PERMISSION).types("a\n");
+    always_every_call(&mut person);
+    person.sees("Written.").sees("More.");
     check(&world, person, 0, &["> go", "Written.", "> hello", "More."]);
 }
 
@@ -227,7 +233,9 @@ fn ctrl_c_at_a_question_leaves_it_open() {
     person.types(CTRL_C).sees("[interrupted]");
     check(&world, person, 130, &["> go", "write_file: one"]);
     let mut person = Person::starts(&world, &["query", "--continue"]);
-    person.sees("Run write_file: one?").sees(PERMISSION).types("a c\n").sees("Written.");
+    person.sees("Run write_file: one?").sees(PERMISSION).types("a\n");
+    always_every_call(&mut person);
+    person.sees("Written.");
     check(&world, person, 0, &["> go", "✓ write_file: one", "Written."]);
 }
 
