@@ -58,11 +58,7 @@ pub(crate) async fn run(
         permissions.mode = wanted.map_or(mode, PermissionMode::from);
         permissions.rules = rules;
         let trial = agent.try_command(command, &permissions, &workspace, SUPERVISOR.as_ref());
-        if flags.json {
-            output.json(&try_out::line(&trial, &permissions.rules));
-        } else {
-            output.lines(&try_out::words(&trial, &permissions.rules));
-        }
+        try_out::show(&trial, &permissions.rules, flags.json, output);
         return Ok(Report::ok("done"));
     }
     let Some(RulesWish::Revoke { number }) = flags.wish else {

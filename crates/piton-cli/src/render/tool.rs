@@ -66,8 +66,8 @@ pub(crate) fn last_words(call: &CallView) -> Vec<String> {
 /// model what it can do.
 fn stopped_by_sandbox(call: &CallView) -> Option<String> {
     let notes = call.result.as_ref().map(|result| result.split().1)?;
-    let remark = notes.lines().map(|note| note.trim_matches(['[', ']']));
-    let remark = remark.filter(|note| note.contains(SANDBOX)).next_back()?;
+    let mut remarks = notes.lines().map(|note| note.trim_matches(['[', ']']));
+    let remark = remarks.rfind(|note| note.contains(SANDBOX))?;
     Some(remark.split(". ").next().unwrap_or(remark).to_owned())
 }
 

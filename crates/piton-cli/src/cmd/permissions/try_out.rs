@@ -4,11 +4,21 @@ use piton_agent::{Trial, Wall, Why};
 use piton_core::permit::grants::words as words_of;
 use piton_core::view::{PermissionRule, RuleEffect};
 
+use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::rule::told;
 
+/// Shows what would become of a command.
+pub(super) fn show(trial: &Trial, rules: &[PermissionRule], json: bool, output: &mut Output) {
+    if json {
+        output.json(&line(trial, rules));
+    } else {
+        output.lines(&words(trial, rules));
+    }
+}
+
 /// What would become of a command.
-pub(super) fn words(trial: &Trial, rules: &[PermissionRule]) -> String {
+fn words(trial: &Trial, rules: &[PermissionRule]) -> String {
     let why = why(&trial.why, rules);
     match trial.effect {
         RuleEffect::Deny => format!("denied: {why}"),
@@ -26,11 +36,9 @@ pub(super) fn words(trial: &Trial, rules: &[PermissionRule]) -> String {
 }
 
 /// The same as data.
-pub(super) fn line<'a>(trial: &'a Trial, rules: &'a [PermissionRule]) -> Line<'a> {
-    let (rule, grants) = match &trial.why {
-        Why::Rule(at) => (Some(at + 1), &trial.grants),
-        _ => (None, &trial.grants),
-    };
+fn line<'a>(trial: &'a Trial, rules: &'a [PermissionRule]) -> Line<'a> {
+    let rule = if let Why::Rule(at) = &trial.why { Some(at + 1) } else { None };
+    let grants = &trial.grants;
     let wall = match trial.wall {
         Wall::Free => "none",
         Wall::Sandbox => "sandbox",
