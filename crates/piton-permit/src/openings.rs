@@ -61,8 +61,11 @@ pub(super) fn covers(given: &Grants, wanted: &Grants, workspace: &str, added: &[
         // `~/x` is no path in the workspace.
         let whole = Some(place.as_str()).filter(|place| place.starts_with('/'));
         let inside = whole.and_then(|place| path::within_any(workspace, added, place));
-        inside.is_some_and(|inside| !obeyed::is_one(&inside))
-            || TEMPORARY.iter().any(|root| is_below(place, root))
+        // Also where the workspace lies below one of these.
+        inside.map_or_else(
+            || TEMPORARY.iter().any(|root| is_below(place, root)),
+            |inside| !obeyed::is_one(&inside),
+        )
     };
     let writes = |place: &String| below(&given.write, place) || in_open_place(place);
     wanted.network.iter().all(|host| reaches(&given.network, host))
