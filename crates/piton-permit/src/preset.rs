@@ -3,7 +3,7 @@
 //! Hosts are those that the programs use unless told otherwise; a rule lists its own beside them. What a program
 //! keeps is opened as far as nothing outside the sandbox runs or obeys it by itself: never a directory of
 //! programs, never settings. A cache that programs outside use too is such a way out all the same, which is why
-//! a preset is something that a person writes.
+//! a person writes a preset into a rule, or is asked where a call wants one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -56,8 +56,8 @@ impl Preset {
         }
     }
 
-    /// What it opens for a call or a rule that names hosts, too. Hosts of one's own stand in place of those that the
-    /// program uses unless told otherwise.
+    /// What it opens for a call that names hosts, too. If none of them is one of the preset's, they stand in place of
+    /// the preset's. In a rule they stand beside them.
     pub fn grants_with_hosts(self, hosts: &[String]) -> Grants {
         let mut grants = self.grants();
         if !hosts.is_empty() && !hosts.iter().any(|host| grants.network.contains(host)) {

@@ -10,8 +10,8 @@ pub(super) const PROGRAMS: &str = "\
     md5sum nl od paste pwd readlink realpath rev rg sha1sum sha256sum sha512sum sort stat tac tail \
     tr tree true type uname uniq wc which whoami";
 
-/// Those that write no file and start no other program, whatever they are told. They may run in the wall of
-/// commands that rules allow, which is wider than the wall for looking.
+/// Those that write no file and start no other program, with any options that a look may have. They may run in
+/// the wall of commands that rules allow, which is wider than the wall for looking.
 pub(super) const PRINTING: &str = "\
     basename cat cksum cmp comm cut diff dirname du echo expand false fold grep head id join jq ls \
     md5sum nl od paste printf pwd readlink realpath rev sha1sum sha256sum sha512sum stat tac tail \
