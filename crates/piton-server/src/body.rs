@@ -6,13 +6,13 @@ use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::fault::{Fault, Kind};
 use crate::limits::{BODY_WAIT, JSON_BYTES_MAX};
 
-/// A body as JSON. An empty body, and `null`, are an object without fields.
+/// A body as JSON. An empty body is an object without fields.
 #[derive(Debug)]
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
@@ -27,9 +27,6 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
         let JsonText(text) = JsonText::from_request(request, state).await?;
         let wrong = |error| Fault::bad(format!("the body is not what is taken here: {error}"));
         let mut sent: Value = serde_json::from_str(&text).map_err(wrong)?;
-        if sent.is_null() {
-            sent = Value::Object(Map::new());
-        }
         // serde would also take the fields in a list, without their names, which is not described.
         if !sent.is_object() {
             return Err(Fault::bad("the body is not what is taken here: it is no object"));
@@ -148,7 +145,6 @@ mod tests {
     async fn a_body_is_an_object_or_nothing() {
         for (text, expected) in [
             ("", json!({})),
-            ("null", json!({})),
             (
                 r#"{"at":{"turn":3.0},"more":[2.5,-1.0]}"#,
                 json!({ "at": { "turn": 3 }, "more": [2.5, -1] }),
@@ -156,7 +152,7 @@ mod tests {
         ] {
             assert_eq!(read(text).await.unwrap(), expected, "{text}");
         }
-        for text in ["[null,null]", "[]", "3", "\"text\"", "true", "{", "{}x"] {
+        for text in ["null", "[null,null]", "[]", "3", "\"text\"", "true", "{", "{}x"] {
             assert_eq!(read(text).await.unwrap_err().kind, Kind::BadInput, "{text}");
         }
     }
