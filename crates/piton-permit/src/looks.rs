@@ -10,7 +10,7 @@ mod options;
 mod programs;
 
 use self::options::{has_option, is_in, is_option, may_be};
-use self::programs::{ACTING, ASKING, PRINTING, PROGRAMS};
+use self::programs::{ACTING, ASKING, is_printing, is_reading};
 use super::line::Line;
 use super::path::within_any;
 
@@ -57,7 +57,7 @@ pub(super) fn only_looks(line: &Line, workspace: &str, added: &[String], directo
 /// Whether a command runs a program that writes no file and starts no other program, whatever it is told. `cd` is
 /// none, but changes nothing where it leads to the directory that it is in.
 pub(super) fn prints(words: &[String]) -> bool {
-    words.first().is_some_and(|name| name == "cd" || is_in(PRINTING, name))
+    words.first().is_some_and(|name| name == "cd" || is_printing(name))
 }
 
 /// Whether all commands of a line only look that are not known to do more. None of those may run in another
@@ -109,12 +109,12 @@ impl Place<'_> {
                 "cd" => self.enters(arguments),
                 "command" => is_lookup(arguments),
                 "date" => date(arguments),
-                "echo" | "printf" | "sed" | "test" => true,
+                "sed" => true,
                 "find" => !arguments.iter().any(|word| is_in(ACTING, word)),
                 "git" => git::looks(arguments),
                 // A second file would be written to. An option's value is counted too.
                 "uniq" => arguments.iter().filter(|word| !is_option(word)).count() <= 1,
-                name => is_in(PROGRAMS, name),
+                name => is_reading(name),
             }
     }
 

@@ -159,7 +159,7 @@ fn without_a_wall_a_server_that_is_to_be_confined_is_not_started() {
     assert!(
         ran.stderr.contains(
             "sim: it is to run in the sandbox, and this kernel has no Landlock: files outside can be \
-             written; to start it without: sandbox = false"
+             written, and all be read, keys too; to start it without: sandbox = false"
         ),
         "{}",
         ran.stderr

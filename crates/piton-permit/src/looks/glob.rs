@@ -2,7 +2,7 @@
 //! must not be able to become an option.
 
 use super::options::is_in;
-use super::programs::PROGRAMS;
+use super::programs::is_reading;
 
 /// Letters that make a word a pattern.
 const PATTERN: [char; 3] = ['*', '?', '['];
@@ -18,7 +18,7 @@ pub(super) fn is_harmless(words: &[String], place: usize) -> bool {
     let (Some(name), Some(word)) = (words.first(), words.get(place)) else { return false };
     let Some((fixed, pattern)) = split(word) else { return false };
     // A second file may be written to, a script is no path, and `..` is in `.*` for some shells.
-    let takes_paths = is_in("find git", name) || name != "uniq" && is_in(PROGRAMS, name);
+    let takes_paths = is_in("find git", name) || name != "uniq" && is_reading(name);
     let may_climb = |part: &str| part.starts_with('.') && part.contains(PATTERN);
     if !takes_paths || pattern.split('/').any(may_climb) {
         return false;

@@ -4,18 +4,27 @@
 //! not work behind a wall, because it writes (`sort -o`, `tree -o`), or would never end (`tail -f`). That is
 //! worth a question.
 
-/// Programs that read and print.
-pub(super) const PROGRAMS: &str = "\
-    basename cat cksum cmp comm cut diff dirname du expand false file fold grep head id join jq ls \
-    md5sum nl od paste pwd readlink realpath rev rg sha1sum sha256sum sha512sum sort stat tac tail \
-    tr tree true type uname uniq wc which whoami";
+use super::options::is_in;
 
-/// Those that write no file and start no other program, with any options that a look may have. They may run in
-/// the wall of commands that rules allow, which is wider than the wall for looking.
-pub(super) const PRINTING: &str = "\
+/// Programs that read and print: they write no file and start no other program, with any options that a look may
+/// have. They may run in the wall of commands that rules allow, too, which is wider than the wall for looking.
+const PRINTING: &str = "\
     basename cat cksum cmp comm cut diff dirname du echo expand false fold grep head id join jq ls \
     md5sum nl od paste printf pwd readlink realpath rev sha1sum sha256sum sha512sum stat tac tail \
     test tr true type uname uniq wc which whoami";
+
+/// Those that do more with some options, which only the wall for looking holds.
+const READING: &str = "file rg sort tree";
+
+/// Whether a program prints, whatever wall it is behind.
+pub(super) fn is_printing(name: &str) -> bool {
+    is_in(PRINTING, name)
+}
+
+/// Whether a program only reads, behind the wall for looking.
+pub(super) fn is_reading(name: &str) -> bool {
+    is_printing(name) || is_in(READING, name)
+}
 
 /// Options of some of them that ask: the program, letters, and long names.
 pub(super) const ASKING: [(&str, &str, &str); 6] = [

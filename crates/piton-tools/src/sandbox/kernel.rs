@@ -35,7 +35,11 @@ impl Kernel {
     pub fn lacks(self, policy: &Policy) -> Vec<String> {
         let mut lacks = Vec::new();
         match self.landlock {
-            None => lacks.push("this kernel has no Landlock: files outside can be written".into()),
+            None => lacks.push(
+                "this kernel has no Landlock: files outside can be written, and all be read, keys \
+                 too"
+                .into(),
+            ),
             Some(version) if version < TRUNCATES => lacks.push(format!(
                 "this kernel has version {version} of Landlock: files outside can be emptied \
                  (Linux 6.2 is needed)"
@@ -96,7 +100,8 @@ mod tests {
             Kernel { landlock, filters }.lacks(&policy(network)).join("; ")
         };
         assert_eq!(lacks(Some(7), true, false), "");
-        assert!(lacks(None, true, true).contains("no Landlock: files outside can be written"));
+        let open = "no Landlock: files outside can be written, and all be read, keys too";
+        assert!(lacks(None, true, true).contains(open));
         assert!(lacks(Some(2), true, true).contains("can be emptied"));
         assert!(lacks(Some(7), false, false).contains("there is network"));
         assert!(!lacks(Some(7), false, true).contains("there is network"));
