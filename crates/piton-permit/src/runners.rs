@@ -14,6 +14,7 @@ use self::names::{FETCHERS, INTERPRETERS, SHELLS, WRAPPERS};
 static RUNNERS: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
     [SHELLS, WRAPPERS, INTERPRETERS, FETCHERS].iter().flat_map(|names| names.split(' ')).collect()
 });
+static PLAIN_NAMES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| PLAIN.split(' ').collect());
 
 /// Programs that run nothing, whatever their arguments say.
 const PLAIN: &str = "\
@@ -30,7 +31,7 @@ const COPIERS: &[&str] = &["cp", "dd", "install", "link", "ln", "mv", "rsync", "
 
 /// Whether it runs nothing, whatever its arguments say.
 pub(super) fn is_plain(program: &str) -> bool {
-    PLAIN.split(' ').any(|plain| plain == base_name(program))
+    PLAIN_NAMES.contains(base_name(program).as_str())
 }
 
 /// Whether it makes one of them known by another name.
