@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::reading::whole;
 use super::repository::{self, GIT};
+use super::{DEPTH_MAX, WALKED_MAX, walk};
 
 /// Most that is read of all indexes below a directory, in bytes.
 const INDEXES_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -18,18 +19,30 @@ const INDEXES_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const DIGESTS_BYTES: [usize; 2] = [20, 32];
 /// The mode of an entry that names a commit.
 const GITLINK: u32 = 0o160_000;
+/// The mode of an entry that stands for all files of a directory: git looks into the directory where it is there.
+const SPARSE: u32 = 0o040_000;
 /// Where the mode stands in an entry.
 const MODE_AT: usize = 24;
 /// What stands in front of the digest of an entry, in bytes.
 const STAT_BYTES: usize = 40;
 /// The bit that says of an entry that more bits follow.
 const EXTENDED: u16 = 0x4000;
+/// The bits that say how long a name is. A name of so many bytes or more says it by its end.
+const LENGTH: u16 = 0x0fff;
 /// Entries before version 4 are as long as a multiple of this.
 const ALIGNED: usize = 8;
 /// The newest form of an index that is known.
 const VERSION_MAX: u32 = 4;
 /// The extension that says where the rest of a split index is.
 const SPLIT: &[u8] = b"link";
+/// The extension that says where blocks of entries begin, for threads of git.
+const BLOCKS: &[u8] = b"IEOT";
+/// The version of that extension that is known.
+const BLOCKS_VERSION: u32 = 1;
+/// The extension that says where the entries end. It stands at a fixed place before the end of the file.
+const END: &[u8] = b"EOIE";
+/// What stands in front of the digest in it, in bytes: its name, its length, and the end.
+const END_BYTES: usize = 12;
 
 /// The submodules below some directories, and those of submodules, whatever their depth.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,7 +64,8 @@ impl Submodules {
                 continue;
             }
             let Some(own) = repository::at(&root.join(GIT)).into_iter().next() else { continue };
-            let Some(links) = links(&root, &own, &mut left) else {
+            let links = links(&root, &own, &mut left);
+            let Some(links) = links.and_then(|links| links.with_those_in_sparse(&root)) else {
                 all.unread.push(own.join("index"));
                 continue;
             };
@@ -69,19 +83,62 @@ impl Submodules {
     }
 }
 
-/// The submodules of a repository, as paths from the directory on that it is for. `None` if it has an index that
-/// cannot be read.
-fn links(root: &Path, repository: &Path, left: &mut u64) -> Option<Vec<PathBuf>> {
-    let Some(bytes) = whole(&repository.join("index"), left).ok()? else { return Some(Vec::new()) };
+/// What an index names, as paths from the directory on that its repository is for.
+#[derive(Debug, Default)]
+struct Links {
+    submodules: Vec<PathBuf>,
+    /// Directories whose files have no entries. What is a submodule there stands in a tree of the repository.
+    sparse: Vec<PathBuf>,
+}
+
+impl Links {
+    fn add(&mut self, mode: u32, name: &[u8]) {
+        let path = path(name.to_vec());
+        let is_below = !path.as_os_str().is_empty()
+            && path.components().all(|it| matches!(it, Component::Normal(_)));
+        match mode {
+            GITLINK if is_below => self.submodules.push(path),
+            SPARSE if is_below => self.sparse.push(path),
+            _ => {}
+        }
+    }
+
+    /// All submodules, with every repository that is there in a sparse directory. `None` if there is more in one than
+    /// is looked through.
+    fn with_those_in_sparse(self, root: &Path) -> Option<Vec<PathBuf>> {
+        let Self { mut submodules, sparse } = self;
+        for directory in sparse {
+            let is_cut =
+                walk(&root.join(directory), DEPTH_MAX, &mut { WALKED_MAX }, &mut |entry, _| {
+                    if entry.ends_with(GIT)
+                        && let Some(place) =
+                            entry.parent().and_then(|it| it.strip_prefix(root).ok())
+                    {
+                        submodules.push(place.to_owned());
+                    }
+                    false
+                });
+            if is_cut {
+                return None;
+            }
+        }
+        Some(submodules)
+    }
+}
+
+/// What the index of a repository names. `None` if it has one that cannot be read.
+fn links(root: &Path, repository: &Path, left: &mut u64) -> Option<Links> {
+    let Some(bytes) = whole(&repository.join("index"), left).ok()? else {
+        return Some(Links::default());
+    };
     let forms = DIGESTS_BYTES.map(|digest_bytes| Form { root, repository, digest_bytes });
     // What is an index in both forms is taken for both.
-    let read: Vec<_> = forms.iter().filter_map(|form| form.links(&bytes, left)).collect();
-    let is_below = |path: &PathBuf| {
-        !path.as_os_str().is_empty()
-            && path.components().all(|it| matches!(it, Component::Normal(_)))
-    };
-    let names = |read: Vec<Vec<Vec<u8>>>| read.into_iter().flatten().map(path).filter(is_below);
-    (!read.is_empty()).then(|| names(read).collect())
+    let read = forms.iter().filter_map(|form| form.links(&bytes, left));
+    read.reduce(|mut all, more| {
+        all.submodules.extend(more.submodules);
+        all.sparse.extend(more.sparse);
+        all
+    })
 }
 
 fn path(name: Vec<u8>) -> PathBuf {
@@ -104,41 +161,50 @@ struct Form<'a> {
 }
 
 impl Form<'_> {
-    /// The names of submodules in an index and in the shared one that it names.
-    fn links(&self, bytes: &[u8], left: &mut u64) -> Option<Vec<Vec<u8>>> {
-        let mut links = Vec::new();
+    /// What is named in an index and in the shared one that it names.
+    fn links(&self, bytes: &[u8], left: &mut u64) -> Option<Links> {
+        let mut links = Links::default();
         let mut is_replaced = false;
         let rest = Entries::of(bytes, self.digest_bytes)?.read(|mode, name| {
             // In place of another one, which has the name.
             is_replaced |= mode == GITLINK && name.is_empty();
-            if mode == GITLINK {
-                links.push(name.to_vec());
-            }
+            links.add(mode, name);
         })?;
-        let Rest::In(shared) = self.rest(rest)? else { return Some(links) };
+        let Rest::In(shared) = self.rest(bytes, &rest)? else { return Some(links) };
         let shared = self.repository.join(format!("sharedindex.{shared}"));
         let bytes = whole(&shared, left).ok()??;
-        Entries::of(&bytes, self.digest_bytes)?.read(|mode, name| {
+        let rest = Entries::of(&bytes, self.digest_bytes)?.read(|mode, name| {
             let is_directory = || {
                 let place = self.root.join(path(name.to_vec()));
                 place.symlink_metadata().is_ok_and(|it| it.is_dir())
             };
-            if mode == GITLINK || is_replaced && is_directory() {
-                links.push(name.to_vec());
-            }
+            let mode = if is_replaced && is_directory() { GITLINK } else { mode };
+            links.add(mode, name);
         })?;
-        Some(links)
+        // git follows no further name.
+        self.rest(&bytes, &rest).map(|_| links)
     }
 
-    /// The shared index that extensions name. `None` if they cannot be read.
-    fn rest(&self, rest: &[u8]) -> Option<Rest> {
+    /// The shared index that extensions name. `None` if they cannot be read, or name other entries than those that were
+    /// read.
+    fn rest(&self, bytes: &[u8], behind: &Behind<'_>) -> Option<Rest> {
         // The digest of the whole stands at the end.
-        let mut rest = rest.get(..rest.len().checked_sub(self.digest_bytes)?)?;
+        let mut rest = behind.rest.get(..behind.rest.len().checked_sub(self.digest_bytes)?)?;
+        let end = bytes.len().checked_sub(END_BYTES + 2 * self.digest_bytes);
+        let end = end.and_then(|at| bytes.get(at..)).filter(|it| it.starts_with(END));
+        if let Some(end) = end
+            && usize::try_from(number(end, END_BYTES - 4)?).ok()? != bytes.len() - behind.rest.len()
+        {
+            return None;
+        }
         let mut all = Rest::None;
         while !rest.is_empty() {
-            let (name, behind) = rest.split_at_checked(4)?;
-            let length = usize::try_from(number(behind, 0)?).ok()?;
-            let (data, behind) = behind.get(4..)?.split_at_checked(length)?;
+            let (name, more) = rest.split_at_checked(4)?;
+            let length = usize::try_from(number(more, 0)?).ok()?;
+            let (data, more) = more.get(4..)?.split_at_checked(length)?;
+            if name == BLOCKS && !behind.has_blocks(data)? {
+                return None;
+            }
             if name == SPLIT {
                 let digest = data.get(..self.digest_bytes)?;
                 let digits = digest.iter().flat_map(|it| [it >> 4, it & 0xf]);
@@ -150,14 +216,37 @@ impl Form<'_> {
                     all = Rest::In(name);
                 }
             }
-            rest = behind;
+            rest = more;
         }
         Some(all)
     }
 }
 
+/// What stands behind the entries of an index.
+struct Behind<'a> {
+    rest: &'a [u8],
+    /// Where each entry begins, from the beginning of the index on.
+    entries: Vec<usize>,
+}
+
+impl Behind<'_> {
+    /// Whether blocks begin where the entries do, and have them all.
+    fn has_blocks(&self, data: &[u8]) -> Option<bool> {
+        let (mut read, mut next) = (number(data, 0)? == BLOCKS_VERSION, 0);
+        let blocks = data.get(4..)?.chunks(8);
+        for block in blocks {
+            let at = usize::try_from(number(block, 0)?).ok()?;
+            read &= self.entries.get(next).is_some_and(|entry| *entry == at);
+            next += usize::try_from(number(block, 4)?).ok()?;
+        }
+        Some(read && next == self.entries.len())
+    }
+}
+
 /// The entries of an index.
 struct Entries<'a> {
+    /// The whole index.
+    bytes: &'a [u8],
     rest: &'a [u8],
     version: u32,
     count: u32,
@@ -169,6 +258,7 @@ impl<'a> Entries<'a> {
         let rest = bytes.strip_prefix(b"DIRC")?;
         let (version, count) = (number(rest, 0)?, number(rest, 4)?);
         (version <= VERSION_MAX).then_some(Self {
+            bytes,
             rest: rest.get(8..)?,
             version,
             count,
@@ -177,16 +267,18 @@ impl<'a> Entries<'a> {
     }
 
     /// Shows the mode and the name of each, and returns what stands behind all of them.
-    fn read(mut self, mut show: impl FnMut(u32, &[u8])) -> Option<&'a [u8]> {
-        let mut name = Vec::new();
+    fn read(mut self, mut show: impl FnMut(u32, &[u8])) -> Option<Behind<'a>> {
+        let (mut name, mut entries) = (Vec::new(), Vec::new());
         for _ in 0..self.count {
+            entries.push(self.bytes.len() - self.rest.len());
             let mode = self.next(&mut name)?;
             show(mode, &name);
         }
-        Some(self.rest)
+        Some(Behind { rest: self.rest, entries })
     }
 
-    /// Reads one: its mode, and its name in place of the one before.
+    /// Reads one: its mode, and its name in place of the one before. `None` if its length and the end of its name do
+    /// not agree: git goes by the length.
     fn next(&mut self, name: &mut Vec<u8>) -> Option<u32> {
         let entry = self.rest;
         let mode = number(entry, MODE_AT)?;
@@ -198,6 +290,10 @@ impl<'a> Entries<'a> {
         name.truncate(kept);
         let length = rest.iter().position(|byte| *byte == 0)?;
         name.extend(rest.get(..length)?);
+        let stated = usize::from(flags & LENGTH);
+        if stated != name.len().min(LENGTH.into()) {
+            return None;
+        }
         self.rest = if self.version < 4 {
             let end = (head + length) / ALIGNED * ALIGNED + ALIGNED;
             entry.get(end..)?
@@ -245,6 +341,14 @@ mod tests {
         assert_eq!(unread, [] as [PathBuf; 0]);
         let name = |place: &PathBuf| place.parent().unwrap().strip_prefix(root).unwrap().to_owned();
         places.iter().map(name).collect()
+    }
+
+    /// Writes the index anew with other bytes in it.
+    fn rewrite(root: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+        let index = root.join(".git/index");
+        let mut bytes = fs::read(&index).unwrap();
+        change(&mut bytes);
+        fs::write(&index, bytes).unwrap();
     }
 
     fn unread(root: &Path) -> Vec<PathBuf> {
@@ -369,5 +473,70 @@ mod tests {
         let found = below(&root);
         assert_eq!(found.len(), 1_053);
         assert!(found.contains(&"zsub/deep".into()) && found.contains(&"zsub/round".into()));
+    }
+
+    // git goes by the length: behind `a` it would read what our reader takes for other entries.
+    #[test]
+    fn a_name_that_is_not_as_long_as_it_says_makes_an_index_unreadable() {
+        for version in [2, 4] {
+            let directory = tempfile::tempdir().unwrap();
+            let root = directory.path();
+            git(root, "init -q");
+            let digest = "1".repeat(40);
+            for name in ["a", "sub"] {
+                git(root, &format!("update-index --add --cacheinfo 160000,{digest},{name}"));
+            }
+            git(root, &format!("update-index --index-version={version}"));
+            assert_eq!(below(root).len(), 2);
+            let flags = 12 + STAT_BYTES + DIGESTS_BYTES[0];
+            rewrite(root, |bytes| bytes[flags + 1] = 74);
+            assert_eq!(unread(root), [root.join(".git/index")], "{version}");
+        }
+    }
+
+    // Threads of git begin at blocks, wherever those are said to be.
+    #[test]
+    fn blocks_that_are_elsewhere_make_an_index_unreadable() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        git(root, "init -q");
+        let list: String =
+            (0..100).map(|number| format!("160000 {}\tm{number:05}\n", "1".repeat(40))).collect();
+        let mut adding = Command::new("git");
+        adding.args(["-c", "index.threads=4", "update-index", "--add", "--index-info"]);
+        adding.current_dir(root).env("GIT_TEST_INDEX_THREADS", "4");
+        let mut adding = adding.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut adding.stdin.take().unwrap(), list.as_bytes()).unwrap();
+        assert!(adding.wait().unwrap().success());
+        assert_eq!(below(root).len(), 100);
+        let index = root.join(".git/index");
+        let whole = fs::read(&index).unwrap();
+        let at = |name: &[u8]| whole.windows(4).rposition(|it| it == name).unwrap();
+        // The first block, and the end of all.
+        for (name, place) in [(BLOCKS, 12), (END, 8)] {
+            let mut bytes = whole.clone();
+            bytes[at(name) + place + 3] ^= 8;
+            fs::write(&index, bytes).unwrap();
+            assert_eq!(unread(root), std::slice::from_ref(&index), "{place}");
+        }
+    }
+
+    // Which of them are submodules stands in a tree, which git reads.
+    #[test]
+    fn repositories_in_a_sparse_directory_are_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        git(root, "init -q");
+        for name in ["in", "out/deep"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+            fs::write(root.join(name).join("file"), "x").unwrap();
+        }
+        git(root, "add .");
+        git(root, "-c user.name=n -c user.email=e commit -qm x");
+        git(root, "sparse-checkout set --cone --sparse-index in");
+        assert!(below(root).is_empty());
+        fs::create_dir_all(root.join("out/deep/evil")).unwrap();
+        git(&root.join("out/deep/evil"), "init -q");
+        assert_eq!(below(root), [PathBuf::from("out/deep/evil")]);
     }
 }
