@@ -134,13 +134,14 @@ impl Command<'_> {
         if self.is_look() {
             return Why::OnlyLooks;
         }
+        let wall = self.wall();
         let alone = |rule: &&PermissionRule| {
             let (mode, rules) = (PermissionMode::Ask, vec![(*rule).clone()]);
             let only = Permissions { mode, rules, ..self.permissions.clone() };
             let permitted = permit(&only, self.workspace, self.tool, self.arguments);
-            // By itself, looking needs no rule.
-            let looks = || is_look(&only, self.workspace, self.tool, self.arguments);
-            rule.effect == RuleEffect::Allow && permitted == RuleEffect::Allow && !looks()
+            // By itself, looking needs no rule; and a rule that is wider does not decide where it runs.
+            let same = || Command { permissions: &only, ..*self }.wall() == wall;
+            rule.effect == RuleEffect::Allow && permitted == RuleEffect::Allow && same()
         };
         match self.permissions.rules.iter().find(alone) {
             Some(rule) => self.numbered(rule),
@@ -172,6 +173,10 @@ mod tests {
             rule("cargo test *", RuleEffect::Allow),
             rule("make", RuleEffect::Allow),
             rule("rm *", RuleEffect::Deny),
+            PermissionRule {
+                confined: Some(false),
+                ..rule("cargo test --all *", RuleEffect::Allow)
+            },
         ];
         let permissions = Permissions { rules, ..Permissions::default() };
         let tried = |line: &str| {
@@ -189,6 +194,8 @@ mod tests {
             RuleEffect::Allow => {
                 assert_eq!((wide.wall, wide.why), (Wall::Sandbox, Why::Rule(0)));
                 assert_eq!(tried("make && cargo test").why, Why::Rules);
+                let out = tried("cargo test --all");
+                assert_eq!((out.wall, out.why), (Wall::Free, Why::Rule(3)));
                 assert_eq!(tried("git status").why, Why::OnlyLooks);
             }
             // A kernel without walls.

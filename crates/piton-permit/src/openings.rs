@@ -16,6 +16,8 @@ use crate::preset::Preset;
 const ENTRIES_MAX: usize = 64;
 /// Longest entry, in bytes.
 const ENTRY_BYTES_MAX: usize = 4096;
+/// Most that a call asks for, in bytes: what a question can show in whole.
+const NEEDS_BYTES_MAX: usize = 2_000;
 /// Where every confined command may write beside the workspace.
 const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
 
@@ -37,6 +39,11 @@ impl Needs {
     pub fn grants(self) -> Result<Grants, String> {
         let Self { preset, network, sockets, write, read, env, devices } = self;
         let mut grants = Grants { network, sockets, write, read, env, devices };
+        let Grants { network, sockets, write, read, env, devices } = &grants;
+        let entries = [network, sockets, write, read, env, devices].into_iter().flatten();
+        if NEEDS_BYTES_MAX < entries.map(String::len).sum() {
+            return Err(format!("more than {NEEDS_BYTES_MAX} bytes in all; ask for less"));
+        }
         if let Some(preset) = preset {
             grants.add(&preset.grants_with_hosts(&grants.network));
         }
@@ -105,20 +112,27 @@ pub fn words(grants: &Grants) -> Vec<String> {
         if entries.iter().any(is_all) {
             words.push(all.to_owned());
         } else if !entries.is_empty() {
-            words.push(format!("{one} {}", entries.join(", ")));
+            let shown: Vec<_> = entries.iter().map(|entry| shown(entry)).collect();
+            words.push(format!("{one} {}", shown.join(", ")));
         }
     };
     say(network, "connect to every host", "connect to");
-    let mut named = sockets.clone();
-    for socket in named.iter_mut().filter(|socket| socket.ends_with("docker.sock")) {
-        socket.push_str(" (and with it do anything on this machine)");
-    }
-    say(&named, "use all sockets of this machine", "use the socket");
+    say(sockets, "use all sockets of this machine", "use the socket");
     say(write, "write everywhere", "write in");
     say(read, "read everywhere", "read");
     say(env, "see all variables", "see the variable");
     say(devices, "use all devices", "use the device");
     words
+}
+
+/// An entry, in quotes if it could be read as more words than one.
+fn shown(entry: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "_./:$~*@%+=-[]".contains(letter);
+    let shown = if entry.chars().all(plain) { entry.to_owned() } else { format!("{entry:?}") };
+    if entry.ends_with("/docker.sock") {
+        return format!("{shown} (and with it do anything on this machine)");
+    }
+    shown
 }
 
 /// What is wrong with openings; none if they mean something.

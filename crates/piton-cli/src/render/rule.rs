@@ -7,8 +7,8 @@ use piton_core::view::{PermissionRule, RuleEffect};
 
 use super::visible::visible_name;
 
-/// A rule, for people.
-pub(crate) fn told(rule: &PermissionRule) -> String {
+/// Which calls a rule is for, and what it says of them, on one line.
+pub(crate) fn named(rule: &PermissionRule) -> String {
     let effect = match rule.effect {
         RuleEffect::Allow => "allow",
         RuleEffect::Ask => "ask",
@@ -21,11 +21,16 @@ pub(crate) fn told(rule: &PermissionRule) -> String {
         rule.arguments.iter().map(|(key, pattern)| format!("{key} = /{pattern}/")).collect();
     let given = if arguments.is_empty() { "" } else { " where " };
     let (command, path) = (command.unwrap_or_default(), path.unwrap_or_default());
+    format!("{effect} {}{command}{path}{given}{}", rule.tool, arguments.join(" and "))
+}
+
+/// A rule, for people.
+pub(crate) fn told(rule: &PermissionRule) -> String {
     let free = if rule.frees() { ", outside the sandbox" } else { "" };
     let opens = words(&rule.grants);
     let opens =
         if opens.is_empty() { String::new() } else { format!(", and may {}", opens.join(" and ")) };
-    format!("{effect} {}{command}{path}{given}{}{free}{opens}", rule.tool, arguments.join(" and "))
+    format!("{}{free}{opens}", named(rule))
 }
 
 /// What is to be known about a rule, for people.

@@ -265,6 +265,21 @@ fn a_wish_is_told_in_words() {
         ]
     );
     assert_eq!(words(&hosts(&["*"])), ["connect to every host"]);
+    let write = Grants { write: vec!["/a, and nothing else".into()], ..Grants::default() };
+    assert_eq!(words(&write), [r#"write in "/a, and nothing else""#]);
+}
+
+#[test]
+fn a_wish_that_no_question_can_show_whole_is_refused() {
+    let needs = |count: usize| {
+        let hosts: Vec<_> = (0..count).map(|number| format!("{number:010}.example:1")).collect();
+        let needs = serde_json::json!({ "network": hosts }).to_string();
+        serde_json::from_str::<crate::openings::Needs>(&needs).unwrap().grants()
+    };
+    assert_eq!(needs(60).unwrap().network.len(), 60);
+    let long = serde_json::json!({ "read": vec![format!("/{}", "a".repeat(600)); 4] }).to_string();
+    let long = serde_json::from_str::<crate::openings::Needs>(&long).unwrap().grants();
+    assert!(long.unwrap_err().contains("ask for less"));
 }
 
 #[test]

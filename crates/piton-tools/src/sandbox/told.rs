@@ -281,7 +281,10 @@ impl Policy {
         let there = path.ancestors().find(|place| place.exists())?;
         access(there, Access::WRITE_OK).ok()?;
         // A user's whole directory is never what a program needs.
-        if home().is_some_and(|home| home == there && home != path) && !is_directory {
+        if home().is_some_and(|home| home == path) {
+            return None;
+        }
+        if home().is_some_and(|home| home == there) && !is_directory {
             return Some(path.to_owned());
         }
         match path.ancestors().take_while(|place| !place.exists()).last() {

@@ -6,7 +6,7 @@ use piton_core::view::{PermissionRule, RuleEffect};
 
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::render::rule::told;
+use crate::render::rule::named;
 
 /// Shows what would become of a command.
 pub(super) fn show(trial: &Trial, rules: &[PermissionRule], json: bool, output: &mut Output) {
@@ -60,7 +60,8 @@ fn wall(wall: Wall) -> &'static str {
 fn why(why: &Why, rules: &[PermissionRule]) -> String {
     match why {
         Why::Rule(at) => {
-            let rule = rules.get(*at).map(told).unwrap_or_default();
+            // Where it runs and what is open for it is said already.
+            let rule = rules.get(*at).map(named).unwrap_or_default();
             format!("rule {}, {rule}", at + 1)
         }
         Why::Rules => "several rules together".into(),

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::{Cell, can_hold};
 use crate::command::end_of_command;
-use crate::world::World;
+use crate::world::{World, wait_until};
 
 /// Changes something, makes something, removes something.
 const CHANGES: &str = "echo evil >> .git/config; echo evil > .git/hooks/pre-commit; \
@@ -108,6 +108,40 @@ fn what_a_command_leaves_behind_changes_nothing_either() {
     // One that takes off whatever it could be known by.
     let body = "while test ! -e stop; do sleep 0.1; done; echo evil >> .git/config; touch done";
     is_looked_after(&format!("{}; echo begun", away(body)));
+}
+
+// Also beside a command outside the sandbox, which tells nothing of what it changes and may run for days.
+#[test]
+fn what_a_command_leaves_behind_is_looked_after_beside_one_outside_the_sandbox() {
+    if !can_hold() {
+        return;
+    }
+    let world = furnished();
+    let server = "tail -f AGENTS.md";
+    let rule =
+        format!("[[permissions]]\ntool = \"shell\"\ncommand = \"{server}\"\neffect = \"allow\"\n");
+    fs::create_dir_all(world.path("home")).unwrap();
+    fs::write(world.path("home/piton.toml"), rule).unwrap();
+    let left = "(while test ! -e stop; do sleep 0.1; done; echo evil >> .git/config; touch done) \
+                > /dev/null 2>&1 & echo begun";
+    let steps = json!([
+        { "calls": [{ "tool": "shell", "arguments": { "command": server, "keep": true, "wait_s": 0 } }] },
+        { "calls": [{ "tool": "shell", "arguments": { "command": left } }] },
+        { "say": "Done." },
+    ]);
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    let ran = world.run(&["query", "go", "--permissions", "auto", "--model", &model]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let free = world.finished("1.1.0");
+    assert_eq!(
+        world.run(&["ps"]).stdout.lines().filter(|it| it.contains(server)).count(),
+        1,
+        "{free}"
+    );
+    fs::write(world.work("stop"), "").unwrap();
+    wait_until(|| world.work("done").exists() && is_as_before(&world));
+    let name = format!("{}/1.1.0", world.only_id());
+    assert_eq!(world.run(&["kill", &name]).code, 0);
 }
 
 /// A command that runs a line of the shell elsewhere, without anything that it could be known by.

@@ -72,6 +72,8 @@ struct Minded {
     timeout_at: Option<Instant>,
     stopping: Option<Stopping>,
     retry_at: Option<Instant>,
+    /// Whether what others obey is compared behind its end.
+    is_guarded: bool,
 }
 
 /// Something that a command started, that goes on and may print.
@@ -189,6 +191,7 @@ impl Reaper {
             timeout_at,
             stopping: None,
             retry_at: None,
+            is_guarded: intent.guard.is_some(),
         });
     }
 
@@ -243,7 +246,8 @@ impl Reaper {
         let mut over = std::mem::take(&mut self.unstarted);
         // Before what it rang for is looked at.
         self.watch.drain();
-        let is_alone = self.minded.is_empty();
+        // One outside the sandbox tells nothing.
+        let is_alone = !self.minded.iter().any(|minded| minded.is_guarded);
         let mut known: HashSet<Pid> = self.minded.iter().map(|minded| minded.pid).collect();
         known.extend(self.wardens.pids());
         for mut minded in std::mem::take(&mut self.minded) {
@@ -409,8 +413,9 @@ impl Left {
             return true;
         }
         let goes_on = self.goes_on(known);
-        // What a command beside it changes is told with that one, and what it changed itself as well.
-        if is_alone
+        // What a command beside it changes is told with that one, and what it changed itself as well, unless it has
+        // ended: the other one may run for days.
+        if (is_alone || !goes_on)
             && let Ok(story) = Story::read(&self.log)
             && 0 < guard::settle(&self.log, &story, witness)
         {
