@@ -500,13 +500,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         git(root, "init -q");
-        let list: String =
-            (0..100).map(|number| format!("160000 {}\tm{number:05}\n", "1".repeat(40))).collect();
+        let digest = "1".repeat(40);
+        let list: Vec<_> =
+            (0..100).map(|number| format!("160000 {digest}\tm{number:05}\n")).collect();
         let mut adding = Command::new("git");
         adding.args(["-c", "index.threads=4", "update-index", "--add", "--index-info"]);
         adding.current_dir(root).env("GIT_TEST_INDEX_THREADS", "4");
         let mut adding = adding.stdin(std::process::Stdio::piped()).spawn().unwrap();
-        std::io::Write::write_all(&mut adding.stdin.take().unwrap(), list.as_bytes()).unwrap();
+        std::io::Write::write_all(&mut adding.stdin.take().unwrap(), list.concat().as_bytes())
+            .unwrap();
         assert!(adding.wait().unwrap().success());
         assert_eq!(below(root).len(), 100);
         let index = root.join(".git/index");
