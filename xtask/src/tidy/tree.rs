@@ -9,6 +9,8 @@ const EXTENSIONS: [&str; 7] = ["rs", "md", "toml", "sh", "ratchet", "css", "js"]
 
 /// Cargo marks its build directories with this file, wherever they are and however they are called.
 const BUILD_DIRECTORY_MARK: &str = "CACHEDIR.TAG";
+/// The usual one has no mark if a script of `dev/` made it before Cargo did.
+const BUILD_DIRECTORY: &str = "target";
 
 /// A file of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +62,8 @@ impl Tree {
                 let path =
                     if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
                 let kind = entry.file_type()?;
-                if kind.is_dir() && name != ".git" && !is_build_directory(&entry.path()) {
+                let is_left_out = name == ".git" || path == BUILD_DIRECTORY;
+                if kind.is_dir() && !is_left_out && !is_build_directory(&entry.path()) {
                     waiting.push(path);
                 } else if kind.is_file() && is_read(&name) {
                     let text = String::from_utf8_lossy(&fs::read(entry.path())?).into_owned();
