@@ -354,17 +354,27 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         assert_eq!(names(&root, &[]), "");
-        for place in [".git/hooks", ".git/modules/a/hooks", ".git/modules/b", ".vscode", "x"] {
+        for place in
+            [".git/hooks", ".git/modules/a/hooks", ".git/modules/b", ".hg", ".sl", ".vscode", "x"]
+        {
             fs::create_dir_all(root.join(place)).unwrap();
         }
-        for file in
-            [".git/config", ".git/modules/b/config", ".vscode/tasks.json", ".vscode/x", "own"]
-        {
+        for file in [
+            ".git/config",
+            ".git/modules/b/config",
+            ".hg/hgrc",
+            ".hg/x",
+            ".sl/config",
+            ".vscode/tasks.json",
+            ".vscode/x",
+            "own",
+        ] {
             fs::write(root.join(file), "").unwrap();
         }
         assert_eq!(
             names(&root, &["own"]),
-            ".git/config .git/hooks .git/modules/a/hooks .git/modules/b/config .vscode/tasks.json own"
+            ".git/config .git/hooks .git/modules/a/hooks .git/modules/b/config .hg/hgrc .sl/config \
+             .vscode/tasks.json own"
         );
     }
 

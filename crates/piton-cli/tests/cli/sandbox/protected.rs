@@ -110,19 +110,27 @@ fn what_a_command_leaves_behind_changes_nothing_either() {
     is_looked_after(&format!("{}; echo begun", away(body)));
 }
 
-// Also beside a command outside the sandbox, which tells nothing of what it changes and may run for days.
+// Also beside a command outside the sandbox, which tells nothing of what it changes, and once more at its end beside
+// one in the sandbox: both may run for days.
 #[test]
-fn what_a_command_leaves_behind_is_looked_after_beside_one_outside_the_sandbox() {
+fn what_a_command_leaves_behind_is_looked_after_beside_another_command() {
     if !can_hold() {
         return;
     }
-    let world = furnished();
     let server = "tail -f AGENTS.md";
     let rule =
         format!("[[permissions]]\ntool = \"shell\"\ncommand = \"{server}\"\neffect = \"allow\"\n");
+    for settings in [rule.as_str(), ""] {
+        is_looked_after_beside(server, settings);
+    }
+}
+
+fn is_looked_after_beside(server: &str, settings: &str) {
+    let world = furnished();
     fs::create_dir_all(world.path("home")).unwrap();
-    fs::write(world.path("home/piton.toml"), rule).unwrap();
-    let left = "(while test ! -e stop; do sleep 0.1; done; echo evil >> .git/config; touch done) \
+    fs::write(world.path("home/piton.toml"), settings).unwrap();
+    // What is there is locked; what is new is not.
+    let left = "(while test ! -e stop; do sleep 0.1; done; echo evil > .mcp.json; touch done) \
                 > /dev/null 2>&1 & echo begun";
     let steps = json!([
         { "calls": [{ "tool": "shell", "arguments": { "command": server, "keep": true, "wait_s": 0 } }] },
