@@ -125,7 +125,7 @@ impl<'de> Visitor<'de> for NetworkVisitor {
 
 /// Places in the user's own directory that no confined command reads: keys, accounts, browsers, mail, what was typed
 /// into shells, and what other agents keep.
-const CLOSED: [&str; 75] = [
+const CLOSED: [&str; 64] = [
     ".Xauthority",
     ".anthropic",
     ".aws",
@@ -133,23 +133,16 @@ const CLOSED: [&str; 75] = [
     ".bash_history",
     ".bitcoin",
     ".boto",
-    ".cache/huggingface/token",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
     ".claude",
     ".claude.json",
     ".codex",
-    ".composer/auth.json",
     ".config/BraveSoftware",
     ".config/Signal",
     ".config/Slack",
     ".config/chromium",
-    ".config/composer/auth.json",
-    ".config/containers/auth.json",
     ".config/doctl",
     ".config/gcloud",
     ".config/gh",
-    ".config/git/credentials",
     ".config/github-copilot",
     ".config/glab-cli",
     ".config/google-chrome",
@@ -166,14 +159,11 @@ const CLOSED: [&str; 75] = [
     ".config/vivaldi",
     ".continue",
     ".cursor",
-    ".docker/config.json",
     ".fetchmailrc",
     ".fly",
-    ".gem/credentials",
     ".gemini",
     ".git-credentials",
     ".gnupg",
-    ".huggingface/token",
     ".kaggle",
     ".kube",
     ".librewolf",
@@ -194,7 +184,6 @@ const CLOSED: [&str; 75] = [
     ".qwen",
     ".s3cfg",
     ".ssh",
-    ".terraform.d/credentials.tfrc.json",
     ".thunderbird",
     ".var/app/org.mozilla.firefox",
     ".vault-token",
@@ -203,7 +192,7 @@ const CLOSED: [&str; 75] = [
     "snap/firefox",
 ];
 
-/// Those of them that are files in a directory with other uses.
+/// The same, where it is a file in a directory with other uses.
 const FILES: [&str; 11] = [
     ".cache/huggingface/token",
     ".cargo/credentials",
@@ -301,7 +290,9 @@ impl Sandbox {
         let protect = written.protect.iter().map(|name| name.resolve(environment));
         let own = environment.user_directory().filter(|own| own.is_absolute());
         let home = own.map(|own| own.canonicalize().unwrap_or_else(|_| own.to_owned()));
-        let closed = own.into_iter().flat_map(|own| CLOSED.map(|place| own.join(place)));
+        let closed = own
+            .into_iter()
+            .flat_map(|own| CLOSED.iter().chain(&FILES).map(|place| own.join(place)));
         for place in closed {
             let mut opened = write.iter().chain(&read);
             if let Some(within) = opened.clone().find(|it| **it != place && it.starts_with(&place))

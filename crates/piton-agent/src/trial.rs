@@ -131,10 +131,10 @@ impl Command<'_> {
     }
 
     fn why_allowed(&self) -> Why {
-        if self.is_look() {
+        let wall = self.wall();
+        if wall == Wall::Looks {
             return Why::OnlyLooks;
         }
-        let wall = self.wall();
         let alone = |rule: &&PermissionRule| {
             let (mode, rules) = (PermissionMode::Ask, vec![(*rule).clone()]);
             let only = Permissions { mode, rules, ..self.permissions.clone() };

@@ -129,7 +129,7 @@ pub fn words(grants: &Grants) -> Vec<String> {
 fn shown(entry: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "_./:$~*@%+=-[]".contains(letter);
     let shown = if entry.chars().all(plain) { entry.to_owned() } else { format!("{entry:?}") };
-    if entry.ends_with("/docker.sock") {
+    if entry.ends_with("docker.sock") {
         return format!("{shown} (and with it do anything on this machine)");
     }
     shown

@@ -281,10 +281,11 @@ impl Policy {
         let there = path.ancestors().find(|place| place.exists())?;
         access(there, Access::WRITE_OK).ok()?;
         // A user's whole directory is never what a program needs.
-        if home().is_some_and(|home| home == path) {
+        let home = home();
+        if home.as_deref() == Some(path) {
             return None;
         }
-        if home().is_some_and(|home| home == there) && !is_directory {
+        if home.as_deref() == Some(there) && !is_directory {
             return Some(path.to_owned());
         }
         match path.ancestors().take_while(|place| !place.exists()).last() {

@@ -325,8 +325,9 @@ fn varint(bytes: &mut &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Write as _;
     use std::os::unix::fs::symlink;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -343,12 +344,16 @@ mod tests {
         places.iter().map(name).collect()
     }
 
-    /// Writes the index anew with other bytes in it.
-    fn rewrite(root: &Path, change: impl FnOnce(&mut Vec<u8>)) {
-        let index = root.join(".git/index");
-        let mut bytes = fs::read(&index).unwrap();
-        change(&mut bytes);
-        fs::write(&index, bytes).unwrap();
+    /// Adds submodules by one command, which writes an index for threads.
+    fn add_all<'a>(root: &Path, names: impl Iterator<Item = &'a str>) {
+        let digest = "1".repeat(40);
+        let list: Vec<_> = names.map(|name| format!("160000 {digest}\t{name}\n")).collect();
+        let mut adding = Command::new("git");
+        adding.args(["update-index", "--add", "--index-info"]).current_dir(root);
+        adding.env("GIT_TEST_INDEX_THREADS", "4").stdin(Stdio::piped());
+        let mut adding = adding.spawn().unwrap();
+        adding.stdin.take().unwrap().write_all(list.concat().as_bytes()).unwrap();
+        assert!(adding.wait().unwrap().success());
     }
 
     fn unread(root: &Path) -> Vec<PathBuf> {
@@ -462,14 +467,8 @@ mod tests {
         };
         add(&root.join("zsub"), "deep");
         add(&root.join("zsub"), "round");
-        let list: Vec<String> =
-            (0..1_050).map(|number| format!("160000 {digest}\ta{number:05}")).collect();
-        let list = format!("{}\n160000 {digest}\tzsub\n", list.join("\n"));
-        let mut adding = Command::new("git");
-        adding.args(["update-index", "--add", "--index-info"]).current_dir(&root);
-        let mut adding = adding.stdin(std::process::Stdio::piped()).spawn().unwrap();
-        std::io::Write::write_all(&mut adding.stdin.take().unwrap(), list.as_bytes()).unwrap();
-        assert!(adding.wait().unwrap().success());
+        let names: Vec<_> = (0..1_050).map(|number| format!("a{number:05}")).collect();
+        add_all(&root, names.iter().map(String::as_str).chain(["zsub"]));
         let found = below(&root);
         assert_eq!(found.len(), 1_053);
         assert!(found.contains(&"zsub/deep".into()) && found.contains(&"zsub/round".into()));
@@ -488,9 +487,12 @@ mod tests {
             }
             git(root, &format!("update-index --index-version={version}"));
             assert_eq!(below(root).len(), 2);
+            let index = root.join(".git/index");
+            let mut bytes = fs::read(&index).unwrap();
             let flags = 12 + STAT_BYTES + DIGESTS_BYTES[0];
-            rewrite(root, |bytes| bytes[flags + 1] = 74);
-            assert_eq!(unread(root), [root.join(".git/index")], "{version}");
+            bytes[flags + 1] = 74;
+            fs::write(&index, bytes).unwrap();
+            assert_eq!(unread(root), [index], "{version}");
         }
     }
 
@@ -500,16 +502,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         git(root, "init -q");
-        let digest = "1".repeat(40);
-        let list: Vec<_> =
-            (0..100).map(|number| format!("160000 {digest}\tm{number:05}\n")).collect();
-        let mut adding = Command::new("git");
-        adding.args(["-c", "index.threads=4", "update-index", "--add", "--index-info"]);
-        adding.current_dir(root).env("GIT_TEST_INDEX_THREADS", "4");
-        let mut adding = adding.stdin(std::process::Stdio::piped()).spawn().unwrap();
-        std::io::Write::write_all(&mut adding.stdin.take().unwrap(), list.concat().as_bytes())
-            .unwrap();
-        assert!(adding.wait().unwrap().success());
+        let names: Vec<_> = (0..100).map(|number| format!("m{number:05}")).collect();
+        add_all(root, names.iter().map(String::as_str));
         assert_eq!(below(root).len(), 100);
         let index = root.join(".git/index");
         let whole = fs::read(&index).unwrap();
